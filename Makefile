@@ -1,0 +1,61 @@
+# Perdure. `make help` lists what there is; everything lives in .venv, nothing is installed outside it.
+
+PYTHON ?= python3
+SEEDS  ?= 20000
+
+VENV   := .venv
+PY     := $(VENV)/bin/python
+LINT   := $(PY) -c 'from importlinter.cli import lint_imports_command as main; main()'
+PYTEST := $(PY) -m pytest
+PINS   := pyproject.toml requirements/constraints.txt tools/bootstrap.py
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check fmt quick bench crash simulate venv lock clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/.installed ## install what is needed and start the server, a worker and the UI on 127.0.0.1:8000
+	$(PY) -m perdure.cli.main dev
+
+test: check ## all checks, then all tests
+	$(PYTEST) -n auto --dist loadgroup -m 'not serial'
+	$(PYTEST) -m serial
+
+check: $(VENV)/.installed-dev ## format, lint, types and layers
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(LINT) --no-logo
+
+fmt: $(VENV)/.installed-dev ## format the code and apply the safe fixes
+	$(PY) -m ruff check --fix-only --quiet .
+	$(PY) -m ruff format .
+
+quick: $(VENV)/.installed-dev ## the tests that need no server and little time
+	$(PYTEST) -n auto -m 'not (crash or postgres or serial or simulation or slow or temporal)'
+
+bench: $(VENV)/.installed-dev ## measure speed and cost, with the raw commit rate of the same database beside them
+	$(PY) -m bench
+
+crash: $(VENV)/.installed-dev ## kill processes at every commit, with denser points than `make test`
+	PERDURE_CRASH=dense $(PYTEST) -m crash
+
+simulate: $(VENV)/.installed-dev ## simulate SEEDS=20000 schedules with faults
+	$(PY) -m perdure.testing.simulate --seeds $(SEEDS)
+
+venv: $(VENV)/.installed-dev ## only create .venv with everything for development
+
+lock: $(VENV)/.installed-dev ## renew requirements/constraints.txt
+	$(PY) -m uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate \
+	  --all-extras --group dev pyproject.toml -o requirements/constraints.txt
+
+clean: ## remove .venv and everything else that is made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/.installed: $(PINS)
+	$(PYTHON) tools/bootstrap.py $(VENV)
+
+$(VENV)/.installed-dev: $(PINS)
+	$(PYTHON) tools/bootstrap.py --dev $(VENV)

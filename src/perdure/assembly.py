@@ -1,0 +1,1 @@
+"""Settings in, running parts out: the only module that names concrete classes."""

@@ -1,0 +1,1 @@
+"""Event brokers, in and out."""

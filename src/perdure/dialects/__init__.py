@@ -1,0 +1,1 @@
+"""Foreign documents translated into the model, and back out."""

@@ -1,0 +1,1 @@
+"""The native runtime: load, decide, append, dispatch, written against the ports."""

@@ -1,0 +1,1 @@
+"""Text that users write inside documents: ${ } expressions, {{ }} templates and paths."""

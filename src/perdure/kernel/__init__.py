@@ -1,0 +1,1 @@
+"""The pure core: decide, evolve and outstanding, with legality written as tables."""

@@ -1,0 +1,1 @@
+"""Frozen facts: events, commands, effects, documents, ids, policies, their codec and JSON Schemas."""

@@ -1,0 +1,1 @@
+"""Interpreters behind one protocol, blind to one another: flow, code and lifecycle."""

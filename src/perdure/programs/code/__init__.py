@@ -1,0 +1,1 @@
+"""The code interpreter: durable functions replayed from their recorded results."""

@@ -1,0 +1,1 @@
+"""The flow interpreter: a graph of nodes, walked by resolving its edges."""

@@ -1,0 +1,1 @@
+"""The lifecycle interpreter: durable state machines for business objects."""

@@ -1,0 +1,1 @@
+"""Use cases without HTTP words: definitions, runs, tasks, lifecycles, schedules, access, audit."""

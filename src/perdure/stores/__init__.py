@@ -1,0 +1,1 @@
+"""Implementations of the storage ports. They persist, claim and lease; they decide nothing."""

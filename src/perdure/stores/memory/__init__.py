@@ -1,0 +1,1 @@
+"""The store in memory: a real store without durability, for tests and simulation."""

@@ -1,0 +1,1 @@
+"""The store on PostgreSQL, shared by a fleet of workers."""

@@ -1,0 +1,1 @@
+"""Shipped test tools: virtual clock, fault injection, contract suites, replay."""
