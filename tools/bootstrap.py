@@ -26,7 +26,9 @@ def main() -> None:
 
     if sys.version_info < OLDEST:
         found = ".".join(map(str, sys.version_info[:3]))
-        sys.exit(f"Perdure needs Python {OLDEST[0]}.{OLDEST[1]} or newer, this is {found}: make PYTHON=/path/to/python3 …")
+        sys.exit(
+            f"Perdure needs Python {OLDEST[0]}.{OLDEST[1]} or newer, this is {found}: make PYTHON=/path/to/python3 …"
+        )
 
     environment: Path = options.directory.absolute()
     python = environment / "bin" / "python"
