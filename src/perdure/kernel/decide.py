@@ -1,0 +1,309 @@
+"""What each command leads to.
+
+`handle` is decide. It works on the state that it is given, and the state moves along with each event that is emitted, so that the
+next decision of the same turn sees it. Nothing here reads a clock, waits, or touches the world: the same state, commands and time give
+the same events. Below it stands one small function per command; what follows from a result is the program's answer.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+from perdure.errors import IllegalCommand, InvalidInput, TooMuch
+from perdure.kernel.backoff import pause_before
+from perdure.kernel.legality import COMMANDS, Answer
+from perdure.kernel.state import Activation
+from perdure.kernel.turn import Turn, condition, refusal
+from perdure.kernel.winding import close_run, fail_run, wind_up
+from perdure.model import commands as c
+from perdure.model import events as e
+from perdure.model.effects import Continue
+from perdure.model.failures import Failure
+from perdure.model.statuses import Phase
+
+
+def start(turn: Turn, command: c.Start) -> None:
+    turn.emit(
+        e.RunStarted(
+            program=command.program,
+            definition=command.definition,
+            version=command.version,
+            hash=command.hash,
+            semantics=turn.program.semantics,
+            input=command.input,
+            seed=command.seed,
+            trigger=command.trigger,
+            key=command.key,
+            parent=command.parent,
+            thread=command.thread,
+            lookups=command.lookups,
+            limits=command.limits,
+        )
+    )
+
+
+# -- what handlers report --------------------------------------------------------------------------------------------------
+
+
+def _current(turn: Turn, id: int, attempt: int) -> Activation | None:
+    """The activation if the report is about its current attempt; a stale report is answered with nothing."""
+    activation = turn.state.activations.get(id)
+    if activation is None or activation.attempt != attempt:
+        return None
+    return activation
+
+
+def complete(turn: Turn, command: c.Complete) -> None:
+    activation = _current(turn, command.activation, command.attempt)
+    if activation is None:
+        return
+    if activation.phase is Phase.CANCELLING:
+        # It got through before it could be stopped: there may be something to undo.
+        cancel_done(turn, c.CancelDone(command.activation, unknown=True))
+    elif activation.phase is Phase.EXECUTING:
+        turn.program.completed(turn, activation, command.output, command.outcome, command.vars)
+        count_data(turn, command.size, activation)
+
+
+def count_data(turn: Turn, size: int, activation: Activation | None = None) -> None:
+    state = turn.state
+    if size > 64:  # small change is not worth counting
+        state.data_bytes += size
+        if state.data_bytes > state.limits.data and state.closing is None:
+            limit = Failure("LIMIT_DATA", f"the run's data grew beyond {state.limits.data} bytes", node=activation.node if activation else None)
+            fail_run(turn, limit)
+
+
+def fail(turn: Turn, command: c.Fail) -> None:
+    activation = _current(turn, command.activation, command.attempt)
+    if activation is None:
+        return
+    if activation.phase is Phase.CANCELLING:
+        cancel_done(turn, c.CancelDone(command.activation, unknown=True))
+    elif activation.phase is Phase.EXECUTING:
+        fail_attempt(turn, activation, command.failure, command.output)
+
+
+def fail_attempt(turn: Turn, activation: Activation, failure: Failure, output: Any = None) -> None:
+    """Another attempt if the policy has one left, otherwise the failure is final."""
+    state = turn.state
+    failure = failure.at_node(activation.node)
+    policy = turn.program.retry_policy(state, activation)
+    if failure.retryable and activation.attempt < policy.attempts and (state.closing is None or activation.detached):
+        pause = pause_before(policy, activation.attempt + 1, state.seed, activation.id)
+        if failure.retry_after is not None:
+            pause = max(pause, failure.retry_after)
+        turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, final=False))
+        turn.emit(e.ActivationRetrying(activation.id, activation.attempt + 1, turn.at + pause))
+    elif activation.detached:
+        turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, output=output))
+    else:
+        turn.program.failed(turn, activation, failure, output)
+
+
+def cancel_done(turn: Turn, command: c.CancelDone) -> None:
+    activation = turn.state.activations.get(command.activation)
+    if activation is not None and activation.phase is Phase.CANCELLING:
+        turn.emit(e.ActivationCancelled(activation.id, activation.cancel_reason or "cancelled", command.unknown))
+
+
+def heartbeat(turn: Turn, command: c.Heartbeat) -> None:
+    activation = _current(turn, command.activation, command.attempt)
+    if activation is not None and activation.phase is Phase.EXECUTING:
+        turn.emit(e.HeartbeatRecorded(activation.id, command.details))
+
+
+def record_side_effect(turn: Turn, command: c.RecordSideEffect) -> None:
+    if command.key not in turn.state.side_effects:
+        turn.emit(e.SideEffectRecorded(command.key, command.value))
+
+
+def set_attributes(turn: Turn, command: c.SetAttributes) -> None:
+    turn.emit(e.AttributesSet(command.values))
+
+
+# -- what the runtime reports ----------------------------------------------------------------------------------------------
+
+
+def fire_timers(turn: Turn, command: c.FireTimers) -> None:
+    state = turn.state
+    if state.executing and state.active_total + turn.at - state.active_since >= state.limits.active_time and state.closing is None:
+        limit = Failure("LIMIT_ACTIVE_TIME", f"the run was active for more than {state.limits.active_time // 1_000_000} s")
+        fail_run(turn, limit, status="TIMED_OUT")
+    heap = state.timer_heap
+    while heap and heap[0][0] <= turn.at and state.final is None:
+        due, id = heapq.heappop(heap)
+        timer = state.timers.get(id)
+        if timer is None or timer.due != due:
+            continue  # cancelled, or armed anew
+        turn.emit(e.TimerFired(id))
+        activation = state.activations.get(timer.activation) if timer.activation is not None else None
+        if activation is None:
+            continue
+        if activation.phase is Phase.EXECUTING:
+            turn.program.launch(turn, activation)
+        else:
+            turn.program.timed_out(turn, activation)
+        heap = state.timer_heap
+
+
+def proceed(turn: Turn, command: c.Proceed) -> None:
+    """Nothing of its own: settling the turn goes on with what is ready."""
+
+
+def take_over(turn: Turn, command: c.TakeOver) -> None:
+    state = turn.state
+    caught = [a for a in state.activations.values() if a.phase is Phase.EXECUTING]
+    if command.died and caught:
+        turn.emit(e.ActivationsRedelivered([a.id for a in caught]))
+        for activation in caught:
+            if turn.program.is_at_most_once(state, activation):
+                unknown = Failure("OUTCOME_UNKNOWN", "its worker died; whether it took effect is not known, and it must not be repeated")
+                _fail_for_good(turn, activation, unknown)
+            elif activation.deliveries > state.limits.deliveries:
+                times = activation.deliveries - 1
+                poison = Failure("WORKER_DIED", f"{times} workers died while executing it; it is set aside", details={"deliveries": times})
+                _fail_for_good(turn, activation, poison)
+
+
+def _fail_for_good(turn: Turn, activation: Activation, failure: Failure) -> None:
+    if activation.id not in turn.state.activations or activation.phase is not Phase.EXECUTING:
+        return
+    if activation.detached:
+        turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure.at_node(activation.node)))
+    else:
+        turn.program.failed(turn, activation, failure.at_node(activation.node), None)
+
+
+def items_loaded(turn: Turn, command: c.ItemsLoaded) -> None:
+    activation = turn.state.activations.get(command.activation)
+    if activation is not None and activation.phase is Phase.LOOPING:
+        turn.program.items_loaded(turn, activation, command)
+
+
+def child_ended(turn: Turn, command: c.ChildEnded) -> None:
+    activation = turn.state.activations.get(command.activation)
+    if activation is None or activation.phase is not Phase.CHILD or activation.child != command.run:
+        return
+    turn.emit(e.ChildClosed(activation.id, command.run, command.status, command.output, command.failure))
+    if command.status == "COMPLETED":
+        turn.program.completed(turn, activation, command.output, None, None)
+        return
+    cause = command.failure.as_dict() if command.failure else None
+    failure = Failure(
+        "CHILD_FAILED",
+        f"the child run {command.run} ended as {command.status}",
+        retryable=command.status != "CANCELLED",
+        details={"run": command.run, "status": command.status, "failure": cause},
+    )
+    fail_attempt(turn, activation, failure)
+
+
+# -- what people and programs ask ------------------------------------------------------------------------------------------
+
+
+def signal(turn: Turn, command: c.Signal) -> None:
+    state = turn.state
+    if not command.name:
+        raise InvalidInput("a signal needs a name", pointer="/name")
+    if command.id is not None and command.id in state.signal_ids:
+        return
+    if len(state.signals) >= state.limits.pending_signals:
+        raise TooMuch(
+            f"{len(state.signals)} signals are waiting to be consumed already", limit=state.limits.pending_signals, code_of_limit="LIMIT_SIGNALS"
+        )
+    turn.emit(e.SignalReceived(command.name, command.payload, command.id))
+    deliver_signals(turn, command.name)
+
+
+def deliver_signals(turn: Turn, name: str) -> None:
+    """Hands pending signals of this name to those who wait for it, both in order of arrival."""
+    state = turn.state
+    while state.suspended is None and state.closing is None and (waiting := state.waiters.get(name)):
+        pending = next((s for s in state.signals if s.name == name), None)
+        if pending is None:
+            return
+        activation = state.activations[waiting[0]]
+        turn.emit(e.SignalConsumed(name, activation.id, pending.number))
+        turn.program.completed(turn, activation, pending.payload, "signal", None)
+
+
+def cancel(turn: Turn, command: c.Cancel) -> None:
+    close_run(turn, "CANCELLED", reason=command.reason)
+
+
+def suspend(turn: Turn, command: c.Suspend) -> None:
+    turn.emit(e.RunSuspended(command.reason))
+
+
+def resume(turn: Turn, command: c.Resume) -> None:
+    turn.emit(e.RunResumed())
+    for name in list(turn.state.waiters):
+        deliver_signals(turn, name)
+    fire_timers(turn, c.FireTimers())
+
+
+def retry_run(turn: Turn, command: c.RetryRun) -> None:
+    state = turn.state
+    if state.compensated:
+        raise IllegalCommand(
+            "the run cannot be retried: steps have been compensated",
+            remedy="fork it from a step, or start it anew",
+            run=state.run,
+        )
+    turn.emit(e.RunRetried(sorted(state.casualties), command.new_key))
+    for activation in list(state.activations.values()):
+        if activation.phase is Phase.EXECUTING:
+            turn.program.launch(turn, activation)
+
+
+DECIDERS: dict[type[c.Command], Callable[[Any, Any], None]] = {
+    c.Start: start,
+    c.Complete: complete,
+    c.Fail: fail,
+    c.CancelDone: cancel_done,
+    c.Heartbeat: heartbeat,
+    c.RecordSideEffect: record_side_effect,
+    c.SetAttributes: set_attributes,
+    c.FireTimers: fire_timers,
+    c.Proceed: proceed,
+    c.TakeOver: take_over,
+    c.ItemsLoaded: items_loaded,
+    c.ChildEnded: child_ended,
+    c.Signal: signal,
+    c.Cancel: cancel,
+    c.Suspend: suspend,
+    c.Resume: resume,
+    c.RetryRun: retry_run,
+}
+
+
+def handle(turn: Turn, command: c.Command) -> bool:
+    """Decides the command. False: it changed nothing (late, or answered before). Raises IllegalCommand for a refusal."""
+    kind = type(command)
+    state = turn.state
+    answer = COMMANDS[kind][condition(state)]
+    if answer is Answer.IGNORE:
+        return False
+    if answer is Answer.REFUSE:
+        raise refusal(state, command)
+    before = len(turn.events)
+    DECIDERS[kind](turn, command)
+    if state.closing is None and state.suspended is None:
+        turn.program.advance(turn)
+    if state.closing is not None and state.final is None:
+        wind_up(turn)
+    return len(turn.events) > before
+
+
+def finish(turn: Turn) -> None:
+    """Closes the turn: rolls over a long log, and asks for another turn if work was left."""
+    state = turn.state
+    if state.final is None:
+        if state.seq - state.generation_start >= state.limits.generation_events:
+            turn.emit(e.RolledOver(state.generation + 1))
+            turn.must_snapshot = True
+        if state.suspended is None and state.closing is None and turn.program.has_ready(state):
+            turn.effects.append(Continue())

@@ -1,0 +1,398 @@
+"""Applying events: what each one changes in the kernel's part of the state.
+
+Law of this file: apply, never decide. An applier reads the event, the state and the time, evaluates no expression, refuses
+nothing that `decide` has produced, and does the same on replay as it did live. It returns the activation that the event is about, if
+there is one, so that the program can apply its part.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from perdure.errors import InvariantBroken
+from perdure.kernel.legality import PHASES
+from perdure.kernel.state import ROOT, Activation, Closing, Compensating, PendingSignal, RunState, Scope, Timer
+from perdure.model import events as e
+from perdure.model.statuses import Phase
+
+Applier = Callable[[RunState, "e.Event", int], Activation | None]
+
+
+def _count(state: RunState, phase: Phase | None, step: int, at: int) -> None:
+    """Keeps the counters by phase, and with them the active time: the union of the intervals in which something executed."""
+    if phase is Phase.EXECUTING or phase is Phase.CANCELLING:
+        if step > 0:
+            if state.executing == 0:
+                state.active_since = at
+            state.executing += 1
+        else:
+            state.executing -= 1
+            if state.executing == 0:
+                state.active_total += at - state.active_since
+    elif phase is Phase.SIGNAL or phase is Phase.CHILD:
+        state.waiting += step
+
+
+def _move(state: RunState, id: int, event: e.Event, at: int) -> Activation:
+    """Takes the activation to the phase that the table gives for this event."""
+    activation = state.activations[id]
+    before = activation.phase
+    try:
+        after = PHASES[before, type(event)]
+    except KeyError:
+        raise InvariantBroken(f"{type(event).__name__} on activation {id} in phase {before}") from None
+    if after is None:
+        del state.activations[id]
+        _drop_timer(state, activation)
+        if activation.signal is not None:
+            _stop_waiting(state, activation)
+        _count(state, before, -1, at)
+    elif after is not before:
+        activation.phase = after
+        _count(state, after, 1, at)
+        _count(state, before, -1, at)
+    return activation
+
+
+def _drop_timer(state: RunState, activation: Activation) -> None:
+    if activation.timer is not None:
+        state.timers.pop(activation.timer, None)
+        activation.timer = None
+
+
+def _stop_waiting(state: RunState, activation: Activation) -> None:
+    name = activation.signal
+    assert name is not None
+    waiting = state.waiters[name]
+    waiting.remove(activation.id)
+    if not waiting:
+        del state.waiters[name]
+
+
+def _forget_child(activation: Activation) -> None:
+    """The next attempt starts another child; under the old key it would find the one that failed."""
+    if activation.child is not None:
+        activation.child = activation.child_of = None
+        activation.key_generation += 1
+
+
+def _arm(state: RunState, id: str, timer: Timer) -> None:
+    state.timers[id] = timer
+    heapq.heappush(state.timer_heap, (timer.due, id))
+    if len(state.timer_heap) > 64 + 2 * len(state.timers):
+        state.timer_heap = [(timer.due, id) for id, timer in state.timers.items()]
+        heapq.heapify(state.timer_heap)
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+def run_started(state: RunState, event: e.RunStarted, at: int) -> None:
+    for name in ("program", "definition", "version", "hash", "semantics", "input", "seed", "trigger", "key", "parent", "thread", "lookups", "limits"):
+        setattr(state, name, getattr(event, name))
+    state.started_at = at
+    state.generation_start = state.seq
+    state.scopes = {ROOT: Scope(ROOT)}
+
+
+def run_closing(state: RunState, event: e.RunClosing, at: int) -> None:
+    state.closing = Closing(event.status, event.output, event.failure, event.reason, activation=event.activation)
+    state.suspended = None
+
+
+def _ended(status: str) -> Applier:
+    def apply(state: RunState, event: e.Event, at: int) -> None:
+        state.final = status
+        state.closed_at = at
+        output, failure, reason = (getattr(event, name, None) for name in ("output", "failure", "reason"))
+        activation = getattr(event, "activation", None)
+        if state.closing is None:
+            state.closing = Closing(status, output, failure, reason, activation=activation)
+        state.suspended = None
+        state.timers, state.timer_heap = {}, []
+
+    return apply
+
+
+def run_suspended(state: RunState, event: e.RunSuspended, at: int) -> None:
+    state.suspended = event.reason or ""
+
+
+def run_resumed(state: RunState, event: e.RunResumed, at: int) -> None:
+    state.suspended = None
+
+
+def run_retried(state: RunState, event: e.RunRetried, at: int) -> None:
+    state.closing, state.final, state.closed_at = None, None, None
+    state.errors_in_a_row = 0
+    for id in event.activations:
+        activation = state.casualties[id]
+        activation.attempt, activation.deliveries, activation.cancel_reason = 1, 1, None
+        if event.new_key:
+            activation.key_generation += 1
+        if activation.phase is Phase.RETRYING or activation.phase is Phase.CHILD:
+            activation.phase = Phase.EXECUTING
+        elif activation.phase is Phase.SIGNAL:
+            assert activation.signal is not None
+            state.waiters.setdefault(activation.signal, []).append(id)
+        if activation.due is not None and activation.phase in (Phase.SLEEPING, Phase.SIGNAL):
+            activation.timer = f"a{id}"
+            _arm(state, activation.timer, Timer(activation.due, activation.phase, id))
+        _forget_child(activation)
+        state.activations[id] = activation
+        _count(state, activation.phase, 1, at)
+    state.casualties = {}
+
+
+def run_continued(state: RunState, event: e.RunContinued, at: int) -> None:
+    state.generation = event.generation
+    state.generation_start = state.seq
+    state.input = event.input
+    state.continued_output = event.output
+    state.closing = None
+    state.scopes = {ROOT: Scope(ROOT)}
+    state.casualties, state.side_effects = {}, {}
+    state.errors_in_a_row = state.data_bytes = 0
+
+
+def rolled_over(state: RunState, event: e.RolledOver, at: int) -> None:
+    state.generation = event.generation
+    state.generation_start = state.seq
+
+
+def attributes_set(state: RunState, event: e.AttributesSet, at: int) -> None:
+    state.attributes = {name: value for name, value in {**state.attributes, **event.values}.items() if value is not None}
+
+
+# -- activations -------------------------------------------------------------------------------------------------------
+
+
+def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int) -> Activation:
+    activation = Activation(
+        event.id,
+        event.node,
+        event.scope,
+        event.visit,
+        config=event.config,
+        scheduled_at=at,
+        undo=event.undo,
+        detached=event.detached,
+        input=event.input,
+    )
+    state.activations[event.id] = activation
+    state.next_activation = event.id + 1
+    state.activation_total += 1
+    _count(state, Phase.EXECUTING, 1, at)
+    return activation
+
+
+def activation_completed(state: RunState, event: e.ActivationCompleted, at: int) -> Activation:
+    activation = _move(state, event.id, event, at)
+    state.errors_in_a_row = 0
+    if activation.undo is not None:
+        assert state.compensating is not None
+        state.compensating.undone.append(activation.undo)
+    return activation
+
+
+def node_evaluated(state: RunState, event: e.NodeEvaluated, at: int) -> None:
+    state.next_activation = event.id + 1
+    state.activation_total += 1
+    state.errors_in_a_row = 0
+
+
+def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Activation:
+    if not event.final:
+        return state.activations[event.id]
+    activation = _move(state, event.id, event, at)
+    if event.outcome is not None:
+        state.errors_in_a_row += 1
+    elif activation.undo is not None:
+        assert state.compensating is not None
+        state.compensating.failed.append(activation.undo)
+    elif not activation.detached:
+        activation.phase = Phase.EXECUTING
+        state.casualties[event.id] = activation
+    return activation
+
+
+def activation_retrying(state: RunState, event: e.ActivationRetrying, at: int) -> Activation:
+    activation = _move(state, event.id, event, at)
+    activation.attempt = event.attempt
+    _forget_child(activation)
+    activation.timer = f"a{event.id}"
+    _arm(state, activation.timer, Timer(event.due, "retry", event.id))
+    return activation
+
+
+def activation_cancelling(state: RunState, event: e.ActivationCancelling, at: int) -> Activation:
+    activation = _move(state, event.id, event, at)
+    activation.cancel_reason = event.reason
+    return activation
+
+
+def activation_cancelled(state: RunState, event: e.ActivationCancelled, at: int) -> Activation:
+    activation = _move(state, event.id, event, at)
+    if state.closing is not None and state.closing.failure is not None and not activation.detached:
+        if activation.phase is Phase.CANCELLING:
+            activation.phase = Phase.EXECUTING
+        state.casualties[event.id] = activation
+    return activation
+
+
+def activations_redelivered(state: RunState, event: e.ActivationsRedelivered, at: int) -> None:
+    for id in event.ids:
+        state.activations[id].deliveries += 1
+
+
+def heartbeat_recorded(state: RunState, event: e.HeartbeatRecorded, at: int) -> Activation:
+    activation = state.activations[event.id]
+    activation.heartbeat = event.details
+    return activation
+
+
+def side_effect_recorded(state: RunState, event: e.SideEffectRecorded, at: int) -> None:
+    state.side_effects[event.key] = event.value
+
+
+# -- signals, timers, children ---------------------------------------------------------------------------------------------
+
+
+def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
+    state.signal_count += 1
+    state.signals.append(PendingSignal(state.signal_count, event.name, event.payload))
+    if event.id is not None:
+        state.signal_ids[event.id] = state.signal_count
+
+
+def signal_awaited(state: RunState, event: e.SignalAwaited, at: int) -> Activation:
+    activation = _move(state, event.activation, event, at)
+    activation.signal = event.name
+    state.waiters.setdefault(event.name, []).append(event.activation)
+    return activation
+
+
+def signal_consumed(state: RunState, event: e.SignalConsumed, at: int) -> Activation:
+    for place, signal in enumerate(state.signals):
+        if signal.number == event.payload_seq:
+            del state.signals[place]
+            break
+    return _move(state, event.activation, event, at)
+
+
+def timer_armed(state: RunState, event: e.TimerArmed, at: int) -> Activation | None:
+    _arm(state, event.id, Timer(event.due, event.purpose, event.activation))
+    if event.activation is None:
+        return None
+    activation = _move(state, event.activation, event, at)
+    activation.timer, activation.due = event.id, event.due
+    return activation
+
+
+def timer_fired(state: RunState, event: e.TimerFired, at: int) -> Activation | None:
+    timer = state.timers.pop(event.id)
+    if timer.activation is None:
+        return None
+    activation = _move(state, timer.activation, event, at)
+    activation.timer = activation.due = None
+    return activation
+
+
+def timer_cancelled(state: RunState, event: e.TimerCancelled, at: int) -> None:
+    state.timers.pop(event.id, None)
+
+
+def child_requested(state: RunState, event: e.ChildRequested, at: int) -> Activation:
+    activation = _move(state, event.activation, event, at)
+    activation.child = event.run
+    activation.child_of = (event.definition, event.version, event.input)
+    return activation
+
+
+def child_closed(state: RunState, event: e.ChildClosed, at: int) -> Activation:
+    return _move(state, event.activation, event, at)
+
+
+# -- loops and compensation ------------------------------------------------------------------------------------------------
+
+
+def loop_started(state: RunState, event: e.LoopStarted, at: int) -> Activation:
+    return _move(state, event.activation, event, at)
+
+
+def iteration_started(state: RunState, event: e.IterationStarted, at: int) -> Activation:
+    loop = state.activations[event.activation]
+    outer = state.scopes[loop.scope].path
+    step = f"{loop.node}.{event.index}" if loop.visit == 1 else f"{loop.node}.{event.index}@{loop.visit}"
+    state.scopes[event.scope] = Scope(event.scope, loop.scope, f"{outer}/{step}" if outer else step, event.activation)
+    state.next_scope = event.scope + 1
+    return loop
+
+
+def iteration_ended(state: RunState, event: e.IterationEnded, at: int) -> Activation:
+    scope = state.scopes.pop(event.scope)
+    if scope.closing is None and scope.undo and scope.parent is not None:
+        state.scopes[scope.parent].undo.extend(scope.undo)
+    if event.scope in state.closing_scopes:
+        state.closing_scopes.remove(event.scope)
+    return state.activations[event.activation]
+
+
+def scope_closing(state: RunState, event: e.ScopeClosing, at: int) -> None:
+    state.scopes[event.scope].closing = event.failure
+    state.closing_scopes.append(event.scope)
+
+
+def compensation_started(state: RunState, event: e.CompensationStarted, at: int) -> None:
+    scope = state.scopes[event.scope]
+    state.compensating = Compensating(event.scope, event.policy, scope.undo)
+    scope.undo = []
+    state.compensated = True
+
+
+def compensation_ended(state: RunState, event: e.CompensationEnded, at: int) -> None:
+    state.compensating = None
+    if event.scope == ROOT and state.closing is not None:
+        state.closing.compensation_over = True
+
+
+APPLIERS: dict[type[e.Event], Callable[..., Activation | None]] = {
+    e.RunStarted: run_started,
+    e.RunClosing: run_closing,
+    e.RunCompleted: _ended("COMPLETED"),
+    e.RunFailed: _ended("FAILED"),
+    e.RunCancelled: _ended("CANCELLED"),
+    e.RunTimedOut: _ended("TIMED_OUT"),
+    e.RunSuspended: run_suspended,
+    e.RunResumed: run_resumed,
+    e.RunRetried: run_retried,
+    e.RunContinued: run_continued,
+    e.RolledOver: rolled_over,
+    e.AttributesSet: attributes_set,
+    e.ActivationScheduled: activation_scheduled,
+    e.ActivationCompleted: activation_completed,
+    e.NodeEvaluated: node_evaluated,
+    e.ActivationFailed: activation_failed,
+    e.ActivationRetrying: activation_retrying,
+    e.ActivationCancelling: activation_cancelling,
+    e.ActivationCancelled: activation_cancelled,
+    e.ActivationsRedelivered: activations_redelivered,
+    e.HeartbeatRecorded: heartbeat_recorded,
+    e.SideEffectRecorded: side_effect_recorded,
+    e.SignalReceived: signal_received,
+    e.SignalAwaited: signal_awaited,
+    e.SignalConsumed: signal_consumed,
+    e.TimerArmed: timer_armed,
+    e.TimerFired: timer_fired,
+    e.TimerCancelled: timer_cancelled,
+    e.ChildRequested: child_requested,
+    e.ChildClosed: child_closed,
+    e.LoopStarted: loop_started,
+    e.IterationStarted: iteration_started,
+    e.IterationEnded: iteration_ended,
+    e.ScopeClosing: scope_closing,
+    e.CompensationStarted: compensation_started,
+    e.CompensationEnded: compensation_ended,
+}
+"""Events that change nothing in the kernel's part (skips, messages, items …) are not listed."""

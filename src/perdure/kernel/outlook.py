@@ -1,0 +1,121 @@
+"""What follows from a state: effects still to be done, the next wake time, the status that people see, and why it is not moving."""
+
+from __future__ import annotations
+
+import heapq
+
+import msgspec
+
+from perdure.kernel.program import Program
+from perdure.kernel.state import Activation, RunState
+from perdure.model.effects import AnyEffect, Continue, Execute, LoadItems, StartChild, StopHandler
+from perdure.model.statuses import Phase, Status
+
+
+def outstanding(program: Program, state: RunState) -> list[AnyEffect]:
+    """All effects that the state asks for. After a crash the new owner reissues exactly these."""
+    if state.final is not None:
+        return []
+    found: list[AnyEffect] = []
+    for activation in state.activations.values():
+        if activation.phase is Phase.EXECUTING:
+            found.append(Execute(activation.id))
+        elif activation.phase is Phase.CANCELLING:
+            found.append(StopHandler(activation.id))
+        elif activation.phase is Phase.CHILD:
+            found.append(child_effect(activation))
+        elif activation.phase is Phase.LOOPING and (wanted := program.wanted(state, activation)):
+            found.append(LoadItems(activation.id, *wanted))
+    if state.suspended is None and state.closing is None and program.has_ready(state):
+        found.append(Continue())
+    return found
+
+
+def child_effect(activation: Activation) -> StartChild:
+    assert activation.child is not None
+    assert activation.child_of is not None
+    definition, version, input = activation.child_of
+    return StartChild(activation.id, activation.child, definition, version, input)
+
+
+def next_wake(state: RunState) -> int | None:
+    """When a timer of the run is due next; None while it has none, is suspended or has ended."""
+    if state.final is not None or state.suspended is not None:
+        return None
+    heap, timers = state.timer_heap, state.timers
+    while heap:
+        due, id = heap[0]
+        timer = timers.get(id)
+        if timer is not None and timer.due == due:
+            return due
+        heapq.heappop(heap)
+    return None
+
+
+def active_deadline(state: RunState) -> int | None:
+    """When the run will have used up its active time, if it goes on executing."""
+    if state.final is not None or not state.executing:
+        return None
+    return state.active_since + state.limits.active_time - state.active_total
+
+
+def status_of(program: Program, state: RunState) -> Status:
+    """RUNNING before WAITING before SLEEPING."""
+    if state.final is not None:
+        return Status(state.final)
+    if state.suspended is not None:
+        return Status.SUSPENDED
+    if state.activation_total == 0:
+        return Status.QUEUED
+    if state.executing or state.closing is not None or program.has_ready(state):
+        return Status.RUNNING
+    if state.waiting:
+        return Status.WAITING
+    return Status.SLEEPING if state.timers else Status.RUNNING
+
+
+class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One cause why a run is where it is, in words and as data."""
+
+    kind: str
+    text: str
+    node: str | None = None
+    due: int | None = None
+    subject: str | None = None
+
+
+def explain(program: Program, state: RunState) -> list[Reason]:
+    """Why a run that has not ended is not further on."""
+    if state.final is not None:
+        return []
+    reasons = []
+    if state.suspended is not None:
+        reasons.append(Reason("suspended", f"suspended: {state.suspended}" if state.suspended else "suspended"))
+    if state.closing is not None:
+        reasons.append(Reason("closing", f"winding up as {state.closing.status}"))
+    for activation in state.activations.values():
+        reasons.append(_reason(state, activation))
+    if not reasons:
+        kind = "queued" if state.activation_total == 0 else "ready"
+        reasons.append(Reason(kind, "waits for a worker to take it up"))
+    return reasons
+
+
+def _reason(state: RunState, activation: Activation) -> Reason:
+    node = activation.node
+    match activation.phase:
+        case Phase.EXECUTING:
+            return Reason("executing", f"{node} is executing (attempt {activation.attempt})", node)
+        case Phase.CANCELLING:
+            return Reason("cancelling", f"{node} was told to stop and has not answered yet", node)
+        case Phase.RETRYING:
+            due = state.timers[activation.timer].due if activation.timer else None
+            return Reason("retrying", f"{node} failed; attempt {activation.attempt} is due later", node, due)
+        case Phase.SLEEPING:
+            return Reason("sleeping", f"{node} is sleeping", node, activation.due)
+        case Phase.SIGNAL:
+            return Reason("signal", f"{node} waits for the signal {activation.signal!r}", node, activation.due, activation.signal)
+        case Phase.CHILD:
+            return Reason("child", f"{node} waits for the child run {activation.child}", node, subject=activation.child)
+        case _:
+            return Reason("loop", f"{node} waits for its iterations", node)

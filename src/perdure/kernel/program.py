@@ -1,0 +1,95 @@
+"""What an interpreter must supply. Flow, code and lifecycle are three of them; the kernel knows none by name.
+
+The kernel owns what is the same for all: the run's life, activations and their attempts, timers, signals, children,
+compensation, limits. The program owns what follows from what: it is asked at the points below and answers by emitting events on the
+turn. `appliers` are its part of evolve, called after the kernel's with the activation that the event is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from perdure.kernel.state import Activation, RunState, Undo
+from perdure.model import commands as c
+from perdure.model import events as e
+from perdure.model.failures import Failure
+from perdure.model.policies import Retry
+from perdure.model.values import Json
+
+if TYPE_CHECKING:
+    from perdure.kernel.turn import Turn
+
+ProgramApplier = Callable[[RunState, Any, int, Activation | None], None]
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """What a handler needs to know about the activation that it executes."""
+
+    type: str
+    """Which handler: the node's type."""
+    config: Json = None
+    timeout: int | None = None
+    """Microseconds that one attempt may take."""
+    queue: str | None = None
+
+
+class Program(Protocol):
+    name: str
+    semantics: int
+    appliers: Mapping[type[e.Event], ProgramApplier]
+
+    def advance(self, turn: Turn) -> None:
+        """Called after each command of an open run. Schedule what is ready until nothing is, or the turn's budget is used up;
+        finish scopes in which nothing lives any more; complete the run when nothing is alive and nothing is awaited."""
+        ...
+
+    def launch(self, turn: Turn, activation: Activation) -> None:
+        """Begin a (new attempt of an) activation in phase EXECUTING: ask for its handler, or plan it again."""
+        ...
+
+    def completed(self, turn: Turn, activation: Activation, output: Json, outcome: str | None, variables: dict[str, Any] | None) -> None:
+        """An activation has its result: record it and what it leads to."""
+        ...
+
+    def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:
+        """An activation has failed for good: route the failure, or let it bubble up."""
+        ...
+
+    def timed_out(self, turn: Turn, activation: Activation) -> None:
+        """The timer of a sleeping or waiting activation has fired."""
+        ...
+
+    def work(self, state: RunState, activation: Activation) -> Work: ...
+
+    def retry_policy(self, state: RunState, activation: Activation) -> Retry: ...
+
+    def is_at_most_once(self, state: RunState, activation: Activation) -> bool: ...
+
+    def compensation(self, state: RunState, cancelled: bool) -> str:
+        """The policy (`strict`, `best_effort`, `skip`) for undoing the root scope."""
+        ...
+
+    def undo(self, turn: Turn, entry: Undo, scope: int) -> None:
+        """Start the detached activation that undoes this entry."""
+        ...
+
+    def start_completion_node(self, turn: Turn, number: int) -> bool:
+        """Start completion node `number` (0, 1 …); False if there is no such."""
+        ...
+
+    def items_loaded(self, turn: Turn, activation: Activation, command: c.ItemsLoaded) -> None: ...
+
+    def has_ready(self, state: RunState) -> bool:
+        """Whether work is ready that no turn has scheduled yet."""
+        ...
+
+    def wanted(self, state: RunState, activation: Activation) -> tuple[str, int, int] | None:
+        """For a loop that reads its items from a blob and has none left: blob, offset, how many. Else None."""
+        ...
+
+    def encode(self, body: Any) -> bytes: ...
+
+    def decode(self, data: bytes) -> Any: ...

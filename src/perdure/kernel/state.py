@@ -1,0 +1,182 @@
+"""The state of a run: everything that its log says, folded.
+
+It is a value owned by whoever holds it: `evolve` moves it forward in place (a copy for each event would make the cost of an event
+grow with the state), and nobody else may change it. It is made of plain structs, so a snapshot is its encoding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from perdure.model.events import ParentLink
+from perdure.model.failures import Failure
+from perdure.model.policies import DEFAULT_LIMITS, Limits
+from perdure.model.statuses import Phase
+from perdure.model.values import Json
+
+ROOT = 0
+
+
+class Activation(msgspec.Struct, omit_defaults=True):
+    """A live activation. Ended ones leave only what others may still ask for (outputs, undo entries)."""
+
+    id: int
+    node: str
+    scope: int = ROOT
+    visit: int = 1
+    phase: Phase = Phase.EXECUTING
+    attempt: int = 1
+    deliveries: int = 1
+    input: Json = None
+    config: Json = None
+    scheduled_at: int = 0
+    undo: int | None = None
+    detached: bool = False
+    timer: str | None = None
+    due: int | None = None
+    signal: str | None = None
+    child: str | None = None
+    child_of: tuple[str, int | None, Json] | None = None
+    """Definition, version and input of the child that is to be started."""
+    output: Json = None
+    """What a sleeping activation will have produced when it wakes."""
+    heartbeat: Json = None
+    cancel_reason: str | None = None
+    key_generation: int = 0
+    """Raised by a retry that asks for a new idempotency key."""
+
+
+class Timer(msgspec.Struct, frozen=True, omit_defaults=True):
+    due: int
+    purpose: str
+    activation: int | None = None
+
+
+class PendingSignal(msgspec.Struct, frozen=True, omit_defaults=True):
+    number: int
+    name: str
+    payload: Json = None
+
+
+class Undo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A completed (or possibly completed) activation that can be compensated."""
+
+    activation: int
+    node: str
+    key: str
+    handler: str
+    """The node that undoes it."""
+    input: Json = None
+    output: Json = None
+
+
+class Scope(msgspec.Struct, omit_defaults=True):
+    """The root, or one iteration of a loop."""
+
+    id: int
+    parent: int | None = None
+    path: str = ""
+    loop: int | None = None
+    """The activation of the loop."""
+    undo: list[Undo] = []
+    closing: Failure | None = None
+
+
+class Compensating(msgspec.Struct, omit_defaults=True):
+    """An undo that is under way, last entry first."""
+
+    scope: int
+    policy: str
+    remaining: list[Undo]
+    undone: list[int] = []
+    failed: list[int] = []
+
+
+class Closing(msgspec.Struct, omit_defaults=True):
+    """The run's result is fixed; it is being wound up."""
+
+    status: str
+    output: Json = None
+    failure: Failure | None = None
+    reason: str | None = None
+    compensation_over: bool = False
+    activation: int | None = None
+    after: int = 0
+    """How many completion nodes have been started."""
+
+
+class RunState(msgspec.Struct, omit_defaults=True):
+    run: str
+    seq: int = 0
+    at: int = 0
+    generation: int = 1
+    generation_start: int = 0
+
+    program: str = ""
+    definition: str = ""
+    version: int = 0
+    hash: str = ""
+    semantics: int = 0
+    input: Json = None
+    seed: int = 0
+    trigger: str = ""
+    key: str | None = None
+    parent: ParentLink | None = None
+    thread: dict[str, Any] | None = None
+    lookups: dict[str, Any] | None = None
+    limits: Limits = DEFAULT_LIMITS
+    started_at: int = 0
+
+    suspended: str | None = None
+    closing: Closing | None = None
+    final: str | None = None
+    """The final status, once there is one."""
+    closed_at: int | None = None
+    continued_output: Json = None
+
+    activations: dict[int, Activation] = {}
+    next_activation: int = 1
+    executing: int = 0
+    """How many are EXECUTING or CANCELLING: these count as active time."""
+    waiting: int = 0
+    """How many wait for a signal or a child."""
+    active_since: int = 0
+    active_total: int = 0
+
+    scopes: dict[int, Scope] = {}
+    next_scope: int = 1
+    timers: dict[str, Timer] = {}
+    timer_heap: list[tuple[int, str]] = []
+    """(due, id), a heap; entries of timers that are gone are dropped when they come up."""
+
+    signals: list[PendingSignal] = []
+    signal_ids: dict[str, int] = {}
+    signal_count: int = 0
+    waiters: dict[str, list[int]] = {}
+    attributes: dict[str, Any] = {}
+    side_effects: dict[str, Any] = {}
+
+    casualties: dict[int, Activation] = {}
+    """What ended because the run failed; a retry takes them up again."""
+    compensating: Compensating | None = None
+    compensated: bool = False
+    """Something has been undone, so the run cannot be taken up where it failed."""
+    closing_scopes: list[int] = []
+    errors_in_a_row: int = 0
+    activation_total: int = 0
+    data_bytes: int = 0
+
+    body: Any = None
+    """The program's own part."""
+
+    @property
+    def is_final(self) -> bool:
+        return self.final is not None
+
+    def activation_key(self, activation: Activation) -> str:
+        """The idempotency key given to the outside world: the same for every attempt, worker and generation."""
+        path = self.scopes[activation.scope].path if activation.scope else ""
+        key = f"{self.run}/{activation.node}/{path}/{activation.visit}" if path else f"{self.run}/{activation.node}/{activation.visit}"
+        return f"{key}~{activation.key_generation}" if activation.key_generation else key

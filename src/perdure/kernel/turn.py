@@ -1,0 +1,63 @@
+"""One turn: the commands that are handled together, the events they lead to, the effects these ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from perdure.errors import IllegalCommand
+from perdure.kernel.legality import COMMANDS, Answer, Condition
+from perdure.kernel.state import RunState
+from perdure.model import commands as c
+from perdure.model import events as e
+from perdure.model.effects import AnyEffect, Execute
+
+if TYPE_CHECKING:
+    from perdure.kernel.program import Program
+
+Apply = Callable[[RunState, e.Event, int], None]
+
+TURN_ACTIVATIONS = 256
+"""A turn schedules at most so many activations; the rest is left ready for the next one."""
+
+
+class Turn:
+    __slots__ = ("apply", "at", "budget", "effects", "events", "must_snapshot", "program", "state")
+
+    def __init__(self, program: Program, apply: Apply, state: RunState, now: int) -> None:
+        self.program = program
+        self.apply = apply
+        self.state = state
+        self.at = now if now > state.at else state.at  # the log's time never goes back
+        self.events: list[e.Event] = []
+        self.effects: list[AnyEffect] = []
+        self.budget = TURN_ACTIVATIONS
+        self.must_snapshot = False
+
+    def emit(self, event: e.Event) -> None:
+        self.events.append(event)
+        self.apply(self.state, event, self.at)
+
+    def execute(self, activation: int) -> None:
+        self.effects.append(Execute(activation))
+
+
+def condition(state: RunState) -> Condition:
+    if state.final is not None:
+        return Condition(state.final)
+    if state.seq == 0:
+        return Condition.NEW
+    if state.closing is not None:
+        return Condition.CLOSING
+    return Condition.OPEN if state.suspended is None else Condition.SUSPENDED
+
+
+def refusal(state: RunState, command: c.Command) -> IllegalCommand:
+    where = condition(state).value
+    name = type(command).__name__
+    allowed = [place.value for place, answer in COMMANDS[type(command)].items() if answer is Answer.ACCEPT]
+    return IllegalCommand(
+        f"{name} is not possible: the run is {where}",
+        expected=f"a run that is {' or '.join(allowed)}",
+        run=state.run,
+    )

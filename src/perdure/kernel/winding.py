@@ -1,0 +1,134 @@
+"""Ending a run or a scope: withdraw what lives, wait for it, undo in reverse, run the completion nodes, record the end.
+
+The stages follow from state, so a crash between any two of them goes on where it was:
+
+    closing set → nothing alive → compensation → completion nodes → final event
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perdure.kernel.state import ROOT, Activation, Closing, RunState, Undo
+from perdure.kernel.turn import Turn
+from perdure.model import events as e
+from perdure.model.effects import Execute, StopHandler
+from perdure.model.failures import Failure
+from perdure.model.statuses import Phase
+
+CONTINUED = "CONTINUED"
+"""Not a final status: the run goes on as a new generation with new input."""
+
+
+def close_run(
+    turn: Turn,
+    status: str,
+    output: Any = None,
+    failure: Failure | None = None,
+    activation: int | None = None,
+    reason: str | None = None,
+) -> None:
+    """The result is fixed from here on."""
+    state = turn.state
+    if state.closing is not None:
+        return
+    turn.emit(e.RunClosing(status, output, failure, activation, reason))
+    why = reason or (failure.message if failure else "the run has ended")
+    for live in list(state.activations.values()):
+        if live.id in state.activations:
+            withdraw(turn, live, why)
+
+
+def withdraw(turn: Turn, activation: Activation, reason: str) -> None:
+    """Takes an activation back: at once if nothing runs, otherwise its handler is told and answers."""
+    if activation.phase is Phase.EXECUTING:
+        pending = Execute(activation.id)
+        turn.emit(e.ActivationCancelling(activation.id, reason))
+        if pending in turn.effects:
+            # It was scheduled by this very turn and has never run.
+            turn.effects.remove(pending)
+            turn.emit(e.ActivationCancelled(activation.id, reason))
+        else:
+            turn.effects.append(StopHandler(activation.id))
+    elif activation.phase is not Phase.CANCELLING:
+        turn.emit(e.ActivationCancelled(activation.id, reason))
+
+
+def fail_run(turn: Turn, failure: Failure, activation: int | None = None, status: str = "FAILED") -> None:
+    close_run(turn, status, failure=failure, activation=activation)
+
+
+def wind_up(turn: Turn) -> None:
+    """The next stage of a closing run, as far as this turn can take it."""
+    state = turn.state
+    closing = state.closing
+    assert closing is not None
+    if any(not activation.detached for activation in state.activations.values()):
+        return
+    if not closing.compensation_over and closing.status not in ("COMPLETED", CONTINUED):
+        if not compensate(turn, ROOT, turn.program.compensation(state, closing.status == "CANCELLED")):
+            return
+        closing = state.closing
+        assert closing is not None
+    if closing.status == CONTINUED:
+        turn.emit(e.RunContinued(state.generation + 1, closing.output))
+        turn.must_snapshot = True
+        turn.program.advance(turn)
+        return
+    while not any(activation.detached for activation in state.activations.values()):
+        if not turn.program.start_completion_node(turn, closing.after):
+            turn.emit(final_event(closing))
+            return
+
+
+def final_event(closing: Closing) -> e.Event:
+    if closing.status == "COMPLETED":
+        return e.RunCompleted(closing.output)
+    if closing.status == "CANCELLED":
+        return e.RunCancelled(closing.reason)
+    assert closing.failure is not None
+    if closing.status == "TIMED_OUT":
+        return e.RunTimedOut(closing.failure)
+    return e.RunFailed(closing.failure, closing.activation)
+
+
+def compensate(turn: Turn, scope: int, policy: str) -> bool:
+    """Undoes what the scope has completed, last first, one at a time. True when that is over."""
+    state = turn.state
+    under_way = state.compensating
+    if under_way is None:
+        entries = state.scopes[scope].undo
+        if not entries or policy == "skip":
+            return True
+        turn.emit(e.CompensationStarted(scope, policy, [entry.activation for entry in reversed(entries)]))
+        under_way = state.compensating
+        assert under_way is not None
+    if under_way.scope != scope or any(activation.undo is not None for activation in state.activations.values()):
+        return False
+    while True:
+        entry = next_undo(under_way.remaining, under_way.undone, under_way.failed)
+        if entry is None or (under_way.failed and under_way.policy == "strict"):
+            turn.emit(e.CompensationEnded(scope, under_way.undone, under_way.failed))
+            return True
+        turn.program.undo(turn, entry, scope)
+        if any(activation.undo is not None for activation in state.activations.values()):
+            return False
+
+
+def next_undo(entries: list[Undo], undone: list[int], failed: list[int]) -> Undo | None:
+    settled = len(undone) + len(failed)
+    return entries[-1 - settled] if settled < len(entries) else None
+
+
+def lives_in(state: RunState, scope: int) -> bool:
+    """Whether an activation lives in the scope or below it."""
+    return any(is_within(state, activation.scope, scope) for activation in state.activations.values())
+
+
+def is_within(state: RunState, inner: int, outer: int) -> bool:
+    at: int | None = inner
+    while at is not None:
+        if at == outer:
+            return True
+        at = state.scopes[at].parent
+    return False

@@ -1,0 +1,155 @@
+"""Requests to change a run. The kernel answers each with events, with nothing (it had been answered before), or with a refusal.
+
+Commands from outside (signal, cancel, retry …) may travel through a store's inbox; they are then JSON like events.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from perdure.model.events import ParentLink
+from perdure.model.failures import Failure
+from perdure.model.policies import DEFAULT_LIMITS, Limits
+from perdure.model.values import Json
+
+
+class Command(msgspec.Struct, frozen=True, tag=True, tag_field="command", omit_defaults=True, gc=False):
+    pass
+
+
+class Start(Command):
+    definition: str
+    version: int
+    hash: str
+    program: str = "flow"
+    input: Json = None
+    seed: int = 0
+    trigger: str = "api"
+    key: str | None = None
+    parent: ParentLink | None = None
+    thread: dict[str, Any] | None = None
+    lookups: dict[str, Any] | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+
+# -- from handlers -------------------------------------------------------------------------------------------------------
+
+
+class Complete(Command):
+    activation: int
+    attempt: int
+    output: Json = None
+    outcome: str | None = None
+    vars: dict[str, Any] | None = None
+    size: int = 0
+    """Length of the output as JSON, measured where it was made."""
+
+
+class Fail(Command):
+    activation: int
+    attempt: int
+    failure: Failure
+    output: Json = None
+
+
+class CancelDone(Command):
+    """The handler of a withdrawn activation has ended (or never ran here)."""
+
+    activation: int
+    unknown: bool = False
+
+
+class Heartbeat(Command):
+    activation: int
+    attempt: int
+    details: Json = None
+
+
+class RecordSideEffect(Command):
+    key: str
+    value: Json = None
+
+
+class SetAttributes(Command):
+    values: dict[str, Any]
+
+
+# -- from the runtime ----------------------------------------------------------------------------------------------------
+
+
+class FireTimers(Command):
+    """Fires every timer that is due at the time of the turn."""
+
+
+class Proceed(Command):
+    """Go on with work that an earlier turn left ready."""
+
+
+class TakeOver(Command):
+    """A worker has become the owner. `died`: the one before did not hand over."""
+
+    died: bool = True
+
+
+class ItemsLoaded(Command):
+    """Items of a loop whose source is a blob."""
+
+    activation: int
+    offset: int
+    items: list[Any]
+
+
+class ChildEnded(Command):
+    activation: int
+    run: str
+    status: str
+    output: Json = None
+    failure: Failure | None = None
+
+
+# -- from people and programs ----------------------------------------------------------------------------------------------
+
+
+class Signal(Command):
+    name: str
+    payload: Json = None
+    id: str | None = None
+
+
+class Cancel(Command):
+    reason: str | None = None
+
+
+class Suspend(Command):
+    reason: str | None = None
+
+
+class Resume(Command):
+    pass
+
+
+class RetryRun(Command):
+    new_key: bool = False
+
+
+AnyCommand: TypeAlias = (
+    Start
+    | Complete
+    | Fail
+    | CancelDone
+    | Heartbeat
+    | RecordSideEffect
+    | SetAttributes
+    | FireTimers
+    | Proceed
+    | TakeOver
+    | ItemsLoaded
+    | ChildEnded
+    | Signal
+    | Cancel
+    | Suspend
+    | Resume
+    | RetryRun
+)

@@ -1,0 +1,52 @@
+"""What a decision asks of the world. Effects follow from state (`kernel.outstanding`), so a crash loses none of them.
+
+Timers are no effect of their own: a run has one next wake time, and the owner or the store's index keeps it.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from perdure.model.values import Json
+
+
+class Effect(msgspec.Struct, frozen=True, tag=True, gc=False):
+    pass
+
+
+class Execute(Effect):
+    """Run the handler of this activation and answer with Complete or Fail."""
+
+    activation: int
+
+
+class StopHandler(Effect):
+    """Tell the handler of this activation to end, and answer with CancelDone."""
+
+    activation: int
+
+
+class StartChild(Effect):
+    activation: int
+    run: str
+    definition: str
+    version: int | None
+    input: Json
+
+
+class LoadItems(Effect):
+    """Read the next items of a loop from its blob and answer with ItemsLoaded."""
+
+    activation: int
+    blob: str
+    offset: int
+    limit: int
+
+
+class Continue(Effect):
+    """The turn was cut short: hand in Proceed once it is durable."""
+
+
+AnyEffect: TypeAlias = Execute | StopHandler | StartChild | LoadItems | Continue

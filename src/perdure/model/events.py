@@ -1,0 +1,416 @@
+"""Every fact that can stand in a run's log, named once.
+
+An event is immutable, says what happened and nothing about what follows from it. Events of one turn share one time and one
+transaction, so the time stands on the turn and not on each event (`Recorded`). Applying events is the kernel's business
+(`kernel.evolve`); deciding them too (`kernel.decide`). A new field needs a default; any other change of a stored shape needs
+an upcaster in `codec.py`.
+
+Seed 003's names for the same facts: WorkflowStarted = RunStarted, StepStarted = ActivationScheduled, StepCompleted =
+ActivationCompleted or NodeEvaluated, StepFailed = ActivationFailed, StepSkipped = NodeSkipped, StepRetried =
+ActivationRetrying, ChildSpawned = ChildRequested, ChildCompleted = ChildClosed, ContinueAsNew = RunContinued.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from perdure.model.failures import Failure
+from perdure.model.policies import DEFAULT_LIMITS, Limits
+from perdure.model.values import Json
+
+
+class Event(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True, gc=False):
+    """Base of all. Fields that hold users' values are listed in `codec.VALUE_FIELDS`."""
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+class ParentLink(msgspec.Struct, frozen=True, omit_defaults=True):
+    run: str
+    activation: int
+    depth: int = 1
+
+
+class RunStarted(Event):
+    program: str
+    """Which interpreter: flow, code or lifecycle."""
+    definition: str
+    version: int
+    hash: str
+    semantics: int
+    input: Json = None
+    seed: int = 0
+    trigger: str = "api"
+    key: str | None = None
+    parent: ParentLink | None = None
+    thread: dict[str, Any] | None = None
+    """`_thread`: tenant, client, flags; handed on to children."""
+    lookups: dict[str, Any] | None = None
+    """`_enum_store` as it was when the run started."""
+    limits: Limits = DEFAULT_LIMITS
+
+
+class RunClosing(Event):
+    """The result is fixed; what still runs (draining, compensation, completion nodes) cannot change it."""
+
+    status: str
+    output: Json = None
+    failure: Failure | None = None
+    activation: int | None = None
+    """Which one failed."""
+    reason: str | None = None
+    """Why it was cancelled."""
+
+
+class RunCompleted(Event):
+    output: Json = None
+
+
+class RunFailed(Event):
+    failure: Failure
+    activation: int | None = None
+
+
+class RunCancelled(Event):
+    reason: str | None = None
+
+
+class RunTimedOut(Event):
+    failure: Failure
+
+
+class RunSuspended(Event):
+    reason: str | None = None
+
+
+class RunResumed(Event):
+    pass
+
+
+class RunRetried(Event):
+    """A failed run is opened again; `activations` are executed once more."""
+
+    activations: list[int]
+    new_key: bool = False
+
+
+class RunContinued(Event):
+    """The user's `continue_as_new`: same run, fresh program state, new input; signals and timers are carried over."""
+
+    generation: int
+    input: Json = None
+    output: Json = None
+
+
+class RolledOver(Event):
+    """A new generation begins from the state as it is; a snapshot is stored with this event."""
+
+    generation: int
+
+
+class AttributesSet(Event):
+    values: dict[str, Any]
+
+
+# -- activations -------------------------------------------------------------------------------------------------------
+
+
+class ActivationScheduled(Event):
+    id: int
+    node: str
+    scope: int = 0
+    visit: int = 1
+    config: Json = None
+    """The resolved configuration, where the node's has expressions in it."""
+    undo: int | None = None
+    """The activation that this one compensates."""
+    detached: bool = False
+    """Runs beside the graph: compensation or a completion node. Its end moves no token."""
+    input: Json = None
+    """Only of detached ones; others take it from the tokens that they consume."""
+
+
+class ActivationCompleted(Event):
+    id: int
+    output: Json = None
+    outcome: str | None = None
+    taken: list[int] | None = None
+    """Positions of the outgoing edges taken; only where conditions decided it."""
+    vars: dict[str, Any] | None = None
+
+
+class NodeEvaluated(Event):
+    """An inline node: scheduled and completed at once, inside the turn."""
+
+    id: int
+    node: str
+    scope: int = 0
+    visit: int = 1
+    output: Json | UnsetType = UNSET
+    """Unset: the output is the input."""
+    outcome: str | None = None
+    taken: list[int] | None = None
+    vars: dict[str, Any] | None = None
+
+
+class ActivationFailed(Event):
+    id: int
+    attempt: int
+    failure: Failure
+    final: bool = True
+    outcome: str | None = None
+    """`error` or `timeout` when an edge of the node takes care of it."""
+    taken: list[int] | None = None
+    output: Json = None
+    """What the handler had produced before it failed."""
+
+
+class ActivationRetrying(Event):
+    id: int
+    attempt: int
+    due: int
+
+
+class ActivationCancelling(Event):
+    id: int
+    reason: str
+
+
+class ActivationCancelled(Event):
+    id: int
+    reason: str
+    unknown: bool = False
+    """Its effect may or may not have happened."""
+
+
+class ActivationsRedelivered(Event):
+    """A worker died while these were executing; each counts one delivery."""
+
+    ids: list[int]
+
+
+class NodeSkipped(Event):
+    node: str
+    scope: int = 0
+    visit: int = 1
+    reason: str = "dead"
+    """`dead`: no incoming edge was taken. `condition`: its own condition was false; outgoing edges are taken.
+    `milestone`: it came too late. `withdrawn`: a join or region cancelled it before it began."""
+
+
+class HeartbeatRecorded(Event):
+    id: int
+    details: Json = None
+
+
+class SideEffectRecorded(Event):
+    key: str
+    value: Json = None
+
+
+# -- signals, timers, children, messages ----------------------------------------------------------------------------------
+
+
+class SignalReceived(Event):
+    name: str
+    payload: Json = None
+    id: str | None = None
+
+
+class SignalIgnored(Event):
+    """A transient signal that nobody was waiting for, or one with an id seen before."""
+
+    name: str
+    id: str | None = None
+    reason: str = "nobody waits"
+
+
+class SignalAwaited(Event):
+    activation: int
+    name: str
+    mode: str = "persistent"
+
+
+class SignalConsumed(Event):
+    name: str
+    activation: int
+    payload_seq: int
+    """Which of the received signals, counted per run from 1."""
+
+
+class TimerArmed(Event):
+    id: str
+    due: int
+    purpose: str
+    """sleep, timeout, signal, limit, user …"""
+    activation: int | None = None
+
+
+class TimerFired(Event):
+    id: str
+
+
+class TimerCancelled(Event):
+    id: str
+
+
+class ChildRequested(Event):
+    activation: int
+    run: str
+    definition: str
+    version: int | None = None
+    input: Json = None
+    wait: bool = True
+    on_parent_close: str = "cancel"
+
+
+class ChildClosed(Event):
+    activation: int
+    run: str
+    status: str
+    output: Json = None
+    failure: Failure | None = None
+
+
+class MessagePublished(Event):
+    """Something for the outside world; the same transaction puts it into the outbox."""
+
+    type: str
+    payload: Json = None
+    key: str | None = None
+
+
+# -- loops -----------------------------------------------------------------------------------------------------------------
+
+
+class LoopStarted(Event):
+    activation: int
+    total: int | None = None
+    """How many items there are, where that is known."""
+
+
+class IterationStarted(Event):
+    activation: int
+    scope: int
+    index: int
+    item: Json = None
+
+
+class IterationEnded(Event):
+    activation: int
+    scope: int
+    result: Json = None
+    """Only where it is not the output of the body's last node."""
+    failure: Failure | None = None
+    skipped: bool = False
+
+
+class ScopeClosing(Event):
+    """One iteration failed and its loop goes on without it: what lives in the scope is withdrawn first."""
+
+    scope: int
+    failure: Failure
+
+
+class LoopClosing(Event):
+    """All iterations of a loop are withdrawn: it failed, or (no failure) it has all the results that it needs."""
+
+    activation: int
+    failure: Failure | None = None
+
+
+class ItemsAdded(Event):
+    activation: int
+    items: list[Any]
+
+
+class ItemsClosed(Event):
+    """No further item will be added; what runs is finished, or with `cancel` withdrawn."""
+
+    activation: int
+    cancel: bool = False
+
+
+class AccumulatorSpilled(Event):
+    """Results so far were moved into a blob, so that the state stays small."""
+
+    activation: int
+    blob: str
+    count: int
+    size: int
+
+
+# -- compensation --------------------------------------------------------------------------------------------------------
+
+
+class CompensationStarted(Event):
+    scope: int
+    policy: str
+    order: list[int]
+    """Activations to undo, in this order."""
+    failure: Failure | None = None
+
+
+class CompensationEnded(Event):
+    scope: int
+    undone: list[int]
+    failed: list[int]
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """An event with its place and time in the log."""
+
+    seq: int
+    at: int
+    event: Event
+
+
+AnyEvent: TypeAlias = (
+    RunStarted
+    | RunClosing
+    | RunCompleted
+    | RunFailed
+    | RunCancelled
+    | RunTimedOut
+    | RunSuspended
+    | RunResumed
+    | RunRetried
+    | RunContinued
+    | RolledOver
+    | AttributesSet
+    | ActivationScheduled
+    | ActivationCompleted
+    | NodeEvaluated
+    | ActivationFailed
+    | ActivationRetrying
+    | ActivationCancelling
+    | ActivationCancelled
+    | ActivationsRedelivered
+    | NodeSkipped
+    | HeartbeatRecorded
+    | SideEffectRecorded
+    | SignalReceived
+    | SignalIgnored
+    | SignalAwaited
+    | SignalConsumed
+    | TimerArmed
+    | TimerFired
+    | TimerCancelled
+    | ChildRequested
+    | ChildClosed
+    | MessagePublished
+    | LoopStarted
+    | IterationStarted
+    | IterationEnded
+    | ScopeClosing
+    | LoopClosing
+    | ItemsAdded
+    | ItemsClosed
+    | AccumulatorSpilled
+    | CompensationStarted
+    | CompensationEnded
+)

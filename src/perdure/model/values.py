@@ -1,0 +1,85 @@
+"""What a value is: JSON, finite, without surprises, the same in every store.
+
+`Json` values are shared freely between state, events and caches, so nobody may change one after it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from perdure.errors import InvalidInput
+
+Json = Any
+
+MAX_DEPTH = 64
+MAX_INT_BITS = 1024
+INLINE_BYTES = 4096
+"""A value whose JSON is longer is kept in a blob and only referred to by the log."""
+
+_encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
+def encode_json(value: Json) -> bytes:
+    """Compact JSON. Raises `InvalidInput` for what is not JSON; never writes NaN as null."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, UnicodeEncodeError, RecursionError, OverflowError) as problem:
+        raise InvalidInput(f"not a JSON value: {problem}", expected="null, boolean, number, string, list or object") from problem
+
+
+def decode_json(data: bytes | str) -> Json:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise InvalidInput(f"not JSON: {problem}") from problem
+
+
+def digest(data: bytes) -> str:
+    """The name of a piece of content."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def content_hash(value: Json) -> str:
+    """Equal for equal values whatever the order of their keys; used to compare request bodies, not documents."""
+    return digest(_encode_sorted(value))
+
+
+def check_json(value: Json, pointer: str = "", depth: int = 0) -> None:
+    """Refuses what one store would keep and another would not: NaN, infinities, NUL, lone surrogates, endless nesting."""
+    if depth > MAX_DEPTH:
+        raise InvalidInput(f"nested deeper than {MAX_DEPTH} levels", pointer=pointer)
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, str):
+        _check_text(value, pointer)
+    elif isinstance(value, int):
+        if value.bit_length() > MAX_INT_BITS:
+            raise InvalidInput(f"an integer of more than {MAX_INT_BITS} bits", pointer=pointer)
+    elif isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise InvalidInput(f"{value} is not a JSON number", pointer=pointer, expected="a finite number")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            check_json(item, f"{pointer}/{index}", depth + 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InvalidInput(f"the key {key!r} is not a string", pointer=pointer)
+            _check_text(key, pointer)
+            check_json(item, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", depth + 1)
+    else:
+        raise InvalidInput(f"{type(value).__name__} is not a JSON type", pointer=pointer)
+
+
+def _check_text(text: str, pointer: str) -> None:
+    if "\0" in text:
+        raise InvalidInput("a NUL character in a string", pointer=pointer)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput("a lone surrogate in a string", pointer=pointer) from None

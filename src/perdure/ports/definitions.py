@@ -1,0 +1,76 @@
+"""Named documents: one mutable draft, immutable numbered versions, and which version is active."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from perdure.model.values import Json
+
+
+class Draft(msgspec.Struct, frozen=True):
+    namespace: str
+    id: str
+    kind: str
+    document: Json
+    etag: str
+    updated_at: int
+
+
+class Version(msgspec.Struct, frozen=True):
+    namespace: str
+    id: str
+    kind: str
+    version: int
+    hash: str
+    document: Json
+    note: str | None
+    created_at: int
+
+
+class Summary(msgspec.Struct, frozen=True):
+    id: str
+    kind: str
+    name: str | None
+    latest: int | None
+    active: int | None
+    has_draft: bool
+    updated_at: int
+
+
+class Active(msgspec.Struct, frozen=True):
+    version: Version
+    revision: int
+    """Grows with each activation of the definition."""
+
+
+class Definitions(Protocol):
+    async def save_draft(self, namespace: str, id: str, kind: str, document: Json, if_etag: str | None = None) -> Draft:
+        """Raises DraftChanged if `if_etag` is given and is not the draft's ('' = there must be no draft)."""
+        ...
+
+    async def draft(self, namespace: str, id: str) -> Draft | None: ...
+
+    async def publish(self, namespace: str, id: str, kind: str, document: Json, hash: str, note: str | None) -> Version:
+        """The next version; if the newest version has the same hash, that one."""
+        ...
+
+    async def activate(self, namespace: str, id: str, version: int) -> Active:
+        """Raises NotFound for a version that does not exist."""
+        ...
+
+    async def version(self, namespace: str, id: str, version: int | None = None) -> Version | None:
+        """That version; without a number the newest."""
+        ...
+
+    async def active(self, namespace: str, id: str) -> Active | None: ...
+
+    async def versions(self, namespace: str, id: str) -> Sequence[Version]:
+        """In order of their numbers (2 before 10)."""
+        ...
+
+    async def list(self, namespace: str, after: str = "", limit: int = 100) -> Sequence[Summary]:
+        """In order of ids, those greater than `after`."""
+        ...

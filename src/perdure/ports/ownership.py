@@ -1,0 +1,53 @@
+"""Who may write which run.
+
+A worker holds one lease for all its runs, so that keeping ten thousand runs costs one small write. Claiming raises the head's
+`epoch`; a worker that was taken for dead finds its epoch outdated on its next write, whatever its clock says. Times are the
+store's own clock, never a worker's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from perdure.ports.journal import Head
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    head: Head
+    """As it is after the claim: `epoch` is the new one, `owner` the claimer."""
+    died: bool
+    """The previous owner did not hand the run over."""
+
+
+class Ownership(Protocol):
+    async def renew(self, worker: str, lease: int) -> bool:
+        """Creates or prolongs the worker's lease by `lease` microseconds from now. False: it had run out; the worker must drop
+        all its runs and go on under a new name."""
+        ...
+
+    async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
+        """Up to `limit` runs that are due and unowned, or owned by a worker whose lease has run out. In order of wake time."""
+        ...
+
+    async def acquire(self, worker: str, run: str) -> Claimed | None:
+        """This run, closed ones too, if nobody with a lease owns it. None: somebody else does, or it does not exist."""
+        ...
+
+    async def release(self, worker: str, runs: Sequence[str]) -> None:
+        """Hands runs over: unowned and due at once. Only those still owned by `worker`."""
+        ...
+
+    async def leave(self, worker: str) -> None:
+        """Hands over all runs of the worker and ends its lease."""
+        ...
+
+    async def next_wake(self) -> int | None:
+        """When the next unowned run is due; None if there is none. An index look-up."""
+        ...
+
+    async def now(self) -> int:
+        """The store's clock, in microseconds since 1970."""
+        ...

@@ -1,0 +1,33 @@
+"""One database, as the bundle of its ports."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from perdure.ports.blobs import Blobs
+from perdure.ports.definitions import Definitions
+from perdure.ports.hints import Hints
+from perdure.ports.inbox import Inbox
+from perdure.ports.journal import Journal
+from perdure.ports.outbox import Outbox
+from perdure.ports.ownership import Ownership
+from perdure.ports.runs import Runs
+
+
+class Store(Protocol):
+    journal: Journal
+    ownership: Ownership
+    inbox: Inbox
+    definitions: Definitions
+    blobs: Blobs
+    outbox: Outbox
+    runs: Runs
+    hints: Hints
+
+    async def open(self) -> None:
+        """Connects, migrates if allowed, takes locks. Raises StoreLocked or SchemaMismatch."""
+        ...
+
+    async def close(self) -> None:
+        """Finishes queued commits, then lets go."""
+        ...
