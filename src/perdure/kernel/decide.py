@@ -187,6 +187,11 @@ def child_ended(turn: Turn, command: c.ChildEnded) -> None:
     activation = turn.state.activations.get(command.activation)
     if activation is None or activation.phase is not Phase.CHILD or activation.child != command.run:
         return
+    if command.status == "STARTED":
+        if not activation.child_wait:
+            turn.emit(e.ChildClosed(activation.id, command.run, command.status))
+            turn.program.completed(turn, activation, {"run": command.run}, None, None)
+        return
     turn.emit(e.ChildClosed(activation.id, command.run, command.status, command.output, command.failure))
     if command.status == "COMPLETED":
         turn.program.completed(turn, activation, command.output, None, None)
@@ -216,16 +221,26 @@ def signal(turn: Turn, command: c.Signal) -> None:
         )
     turn.emit(e.SignalReceived(command.name, command.payload, command.id))
     deliver_signals(turn, command.name)
+    if state.suspended is None and state.closing is None:
+        turn.program.signalled(turn)
 
 
 def deliver_signals(turn: Turn, name: str) -> None:
     """Hands pending signals of this name to those who wait for it, both in order of arrival."""
     state = turn.state
     while state.suspended is None and state.closing is None and (waiting := state.waiters.get(name)):
-        pending = next((s for s in state.signals if s.name == name), None)
-        if pending is None:
+        match = next(
+            (
+                (state.activations[id], signal)
+                for id in waiting
+                for signal in state.signals
+                if signal.name == name and signal.number > state.activations[id].since
+            ),
+            None,
+        )
+        if match is None:
             return
-        activation = state.activations[waiting[0]]
+        activation, pending = match
         turn.emit(e.SignalConsumed(name, activation.id, pending.number))
         turn.program.completed(turn, activation, pending.payload, "signal", None)
 
@@ -242,6 +257,7 @@ def resume(turn: Turn, command: c.Resume) -> None:
     turn.emit(e.RunResumed())
     for name in list(turn.state.waiters):
         deliver_signals(turn, name)
+    turn.program.signalled(turn)
     fire_timers(turn, c.FireTimers())
 
 
@@ -299,8 +315,12 @@ def handle(turn: Turn, command: c.Command) -> bool:
 
 
 def finish(turn: Turn) -> None:
-    """Closes the turn: rolls over a long log, and asks for another turn if work was left."""
+    """Closes the turn: tells the parent of an ended run, rolls over a long log, asks for another turn if work was left."""
     state = turn.state
+    if state.final is not None and state.parent is not None and turn.events:
+        assert state.closing is not None
+        ended = c.ChildEnded(state.parent.activation, state.run, state.final, state.closing.output, state.closing.failure)
+        turn.sends.append((state.parent.run, ended))
     if state.final is None:
         if state.seq - state.generation_start >= state.limits.generation_events:
             turn.emit(e.RolledOver(state.generation + 1))

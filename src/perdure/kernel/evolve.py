@@ -16,6 +16,9 @@ from perdure.kernel.state import ROOT, Activation, Closing, Compensating, Pendin
 from perdure.model import events as e
 from perdure.model.statuses import Phase
 
+SCOPE = "scope"
+"""The outcome of a failure that an enclosing scope takes care of."""
+
 Applier = Callable[[RunState, "e.Event", int], Activation | None]
 
 
@@ -83,6 +86,16 @@ def _arm(state: RunState, id: str, timer: Timer) -> None:
     if len(state.timer_heap) > 64 + 2 * len(state.timers):
         state.timer_heap = [(timer.due, id) for id, timer in state.timers.items()]
         heapq.heapify(state.timer_heap)
+
+
+def is_within(state: RunState, inner: int, outer: int) -> bool:
+    """Whether the scope `inner` is `outer` or lies below it."""
+    at: int | None = inner
+    while at is not None:
+        if at == outer:
+            return True
+        at = state.scopes[at].parent
+    return False
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------
@@ -184,12 +197,15 @@ def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int)
     state.next_activation = event.id + 1
     state.activation_total += 1
     _count(state, Phase.EXECUTING, 1, at)
+    if event.detached and event.undo is None and state.closing is not None:
+        state.closing.after += 1
     return activation
 
 
 def activation_completed(state: RunState, event: e.ActivationCompleted, at: int) -> Activation:
     activation = _move(state, event.id, event, at)
     state.errors_in_a_row = 0
+    _drop_scopes_of(state, activation)
     if activation.undo is not None:
         assert state.compensating is not None
         state.compensating.undone.append(activation.undo)
@@ -207,7 +223,8 @@ def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Ac
         return state.activations[event.id]
     activation = _move(state, event.id, event, at)
     if event.outcome is not None:
-        state.errors_in_a_row += 1
+        _drop_scopes_of(state, activation)
+        state.errors_in_a_row += event.outcome != SCOPE
     elif activation.undo is not None:
         assert state.compensating is not None
         state.compensating.failed.append(activation.undo)
@@ -238,6 +255,8 @@ def activation_cancelled(state: RunState, event: e.ActivationCancelled, at: int)
         if activation.phase is Phase.CANCELLING:
             activation.phase = Phase.EXECUTING
         state.casualties[event.id] = activation
+    elif activation.open_scopes and not _lives_below(state, activation):
+        _drop_scopes_of(state, activation)
     return activation
 
 
@@ -269,6 +288,7 @@ def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
 def signal_awaited(state: RunState, event: e.SignalAwaited, at: int) -> Activation:
     activation = _move(state, event.activation, event, at)
     activation.signal = event.name
+    activation.since = state.signal_count if event.mode == "transient" else 0
     state.waiters.setdefault(event.name, []).append(event.activation)
     return activation
 
@@ -286,7 +306,7 @@ def timer_armed(state: RunState, event: e.TimerArmed, at: int) -> Activation | N
     if event.activation is None:
         return None
     activation = _move(state, event.activation, event, at)
-    activation.timer, activation.due = event.id, event.due
+    activation.timer, activation.due, activation.output = event.id, event.due, event.output
     return activation
 
 
@@ -305,7 +325,7 @@ def timer_cancelled(state: RunState, event: e.TimerCancelled, at: int) -> None:
 
 def child_requested(state: RunState, event: e.ChildRequested, at: int) -> Activation:
     activation = _move(state, event.activation, event, at)
-    activation.child = event.run
+    activation.child, activation.child_wait, activation.on_parent_close = event.run, event.wait, event.on_parent_close
     activation.child_of = (event.definition, event.version, event.input)
     return activation
 
@@ -327,16 +347,40 @@ def iteration_started(state: RunState, event: e.IterationStarted, at: int) -> Ac
     step = f"{loop.node}.{event.index}" if loop.visit == 1 else f"{loop.node}.{event.index}@{loop.visit}"
     state.scopes[event.scope] = Scope(event.scope, loop.scope, f"{outer}/{step}" if outer else step, event.activation)
     state.next_scope = event.scope + 1
+    loop.open_scopes += 1
     return loop
 
 
 def iteration_ended(state: RunState, event: e.IterationEnded, at: int) -> Activation:
-    scope = state.scopes.pop(event.scope)
+    loop = state.activations[event.activation]
+    loop.open_scopes -= 1
+    _drop_scope(state, event.scope)
+    return loop
+
+
+def _drop_scope(state: RunState, id: int) -> None:
+    """Forgets a scope and all below it. What it has completed can still be undone, as a part of its parent."""
+    scope = state.scopes[id]
+    below = [other for other in state.scopes if is_within(state, other, id)] if scope.closing is not None else [id]
     if scope.closing is None and scope.undo and scope.parent is not None:
         state.scopes[scope.parent].undo.extend(scope.undo)
-    if event.scope in state.closing_scopes:
-        state.closing_scopes.remove(event.scope)
-    return state.activations[event.activation]
+    for other in below:
+        del state.scopes[other]
+        if other in state.closing_scopes:
+            state.closing_scopes.remove(other)
+
+
+def _lives_below(state: RunState, loop: Activation) -> bool:
+    scopes = [scope.id for scope in state.scopes.values() if scope.loop == loop.id]
+    return any(is_within(state, other.scope, scope) for other in state.activations.values() for scope in scopes)
+
+
+def _drop_scopes_of(state: RunState, loop: Activation) -> None:
+    if loop.open_scopes:
+        for id in [scope.id for scope in state.scopes.values() if scope.loop == loop.id]:
+            for inner in reversed([other for other in state.scopes if is_within(state, other, id)]):
+                _drop_scope(state, inner)
+        loop.open_scopes = 0
 
 
 def scope_closing(state: RunState, event: e.ScopeClosing, at: int) -> None:

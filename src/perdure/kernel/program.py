@@ -80,6 +80,10 @@ class Program(Protocol):
         """Start completion node `number` (0, 1 …); False if there is no such."""
         ...
 
+    def signalled(self, turn: Turn) -> None:
+        """A signal is pending that no activation was waiting for."""
+        ...
+
     def items_loaded(self, turn: Turn, activation: Activation, command: c.ItemsLoaded) -> None: ...
 
     def has_ready(self, state: RunState) -> bool:

@@ -37,13 +37,19 @@ class Activation(msgspec.Struct, omit_defaults=True):
     timer: str | None = None
     due: int | None = None
     signal: str | None = None
+    since: int = 0
+    """Signals up to this number do not count for a transient wait."""
     child: str | None = None
+    child_wait: bool = True
+    on_parent_close: str = "cancel"
     child_of: tuple[str, int | None, Json] | None = None
     """Definition, version and input of the child that is to be started."""
     output: Json = None
     """What a sleeping activation will have produced when it wakes."""
     heartbeat: Json = None
     cancel_reason: str | None = None
+    open_scopes: int = 0
+    """Iterations of a loop that have not ended."""
     key_generation: int = 0
     """Raised by a retry that asks for a new idempotency key."""
 

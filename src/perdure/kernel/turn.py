@@ -22,7 +22,7 @@ TURN_ACTIVATIONS = 256
 
 
 class Turn:
-    __slots__ = ("apply", "at", "budget", "effects", "events", "must_snapshot", "program", "state")
+    __slots__ = ("apply", "at", "blobs", "budget", "effects", "events", "must_snapshot", "program", "sends", "state")
 
     def __init__(self, program: Program, apply: Apply, state: RunState, now: int) -> None:
         self.program = program
@@ -31,6 +31,10 @@ class Turn:
         self.at = now if now > state.at else state.at  # the log's time never goes back
         self.events: list[e.Event] = []
         self.effects: list[AnyEffect] = []
+        self.sends: list[tuple[str, c.Command]] = []
+        """Commands for other runs, to be put into their inboxes by the same transaction."""
+        self.blobs: dict[str, bytes] = {}
+        """Content that the events of this turn refer to by hash, to be stored by the same transaction."""
         self.budget = TURN_ACTIVATIONS
         self.must_snapshot = False
 

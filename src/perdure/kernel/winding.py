@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from perdure.kernel.evolve import is_within
 from perdure.kernel.state import ROOT, Activation, Closing, RunState, Undo
 from perdure.kernel.turn import Turn
+from perdure.model import commands as c
 from perdure.model import events as e
 from perdure.model.effects import Execute, StopHandler
 from perdure.model.failures import Failure
+from perdure.model.policies import ParentClose
 from perdure.model.statuses import Phase
 
 CONTINUED = "CONTINUED"
@@ -51,6 +54,8 @@ def withdraw(turn: Turn, activation: Activation, reason: str) -> None:
         else:
             turn.effects.append(StopHandler(activation.id))
     elif activation.phase is not Phase.CANCELLING:
+        if activation.child is not None and activation.on_parent_close == ParentClose.CANCEL:
+            turn.sends.append((activation.child, c.Cancel(f"its parent {turn.state.run} gave it up: {reason}")))
         turn.emit(e.ActivationCancelled(activation.id, reason))
 
 
@@ -123,12 +128,3 @@ def next_undo(entries: list[Undo], undone: list[int], failed: list[int]) -> Undo
 def lives_in(state: RunState, scope: int) -> bool:
     """Whether an activation lives in the scope or below it."""
     return any(is_within(state, activation.scope, scope) for activation in state.activations.values())
-
-
-def is_within(state: RunState, inner: int, outer: int) -> bool:
-    at: int | None = inner
-    while at is not None:
-        if at == outer:
-            return True
-        at = state.scopes[at].parent
-    return False

@@ -105,6 +105,7 @@ class ChildEnded(Command):
     activation: int
     run: str
     status: str
+    """A final status; or STARTED, by which the runtime says that the child exists."""
     output: Json = None
     failure: Failure | None = None
 

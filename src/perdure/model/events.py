@@ -246,8 +246,10 @@ class TimerArmed(Event):
     id: str
     due: int
     purpose: str
-    """sleep, timeout, signal, limit, user …"""
+    """sleep, signal, user …"""
     activation: int | None = None
+    output: Json = None
+    """What the sleeping activation will have produced when it wakes."""
 
 
 class TimerFired(Event):
@@ -287,26 +289,38 @@ class MessagePublished(Event):
 # -- loops -----------------------------------------------------------------------------------------------------------------
 
 
+class Chunk(msgspec.Struct, frozen=True):
+    """A blob that holds a JSON list, a part of a longer one."""
+
+    blob: str
+    count: int
+    size: int
+
+
 class LoopStarted(Event):
     activation: int
     total: int | None = None
     """How many items there are, where that is known."""
+    items: list[Any] | None = None
+    range: tuple[int, int] | None = None
+    """First number and step, where the items are numbers."""
+    chunks: list[Chunk] | None = None
+    """The blobs that hold the items, where they are many."""
+    concurrency: int = 1
+    need: int | None = None
+    """Results after which the rest is withdrawn."""
 
 
 class IterationStarted(Event):
     activation: int
     scope: int
     index: int
-    item: Json = None
 
 
 class IterationEnded(Event):
     activation: int
     scope: int
-    result: Json = None
-    """Only where it is not the output of the body's last node."""
     failure: Failure | None = None
-    skipped: bool = False
 
 
 class ScopeClosing(Event):
@@ -321,6 +335,7 @@ class LoopClosing(Event):
 
     activation: int
     failure: Failure | None = None
+    cancelled: bool = False
 
 
 class ItemsAdded(Event):
@@ -339,9 +354,7 @@ class AccumulatorSpilled(Event):
     """Results so far were moved into a blob, so that the state stays small."""
 
     activation: int
-    blob: str
-    count: int
-    size: int
+    chunk: Chunk
 
 
 # -- compensation --------------------------------------------------------------------------------------------------------

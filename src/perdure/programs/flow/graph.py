@@ -1,0 +1,250 @@
+"""A published flow, indexed for execution. Built once per version; read by every run of it, changed by none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from perdure.expressions import Expression, compile_expression
+from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, NodeDoc
+from perdure.model.policies import NO_RETRY, Join, JoinRule, Retry
+from perdure.model.times import parse_duration
+from perdure.programs.flow.components import layers, only_through, reachable, strong_components
+from perdure.programs.flow.nodetypes import Catalogue, LoopOptions, NodeKind, NodeType
+
+RESERVED_OUTCOMES = ("error", "timeout")
+
+
+class Edge:
+    __slots__ = ("index", "leaves_cycle", "outcome", "place_in", "place_out", "source", "target", "tokens", "when")
+
+    def __init__(self, index: int, doc: EdgeDoc, source: Node, target: Node) -> None:
+        self.index = index
+        self.source = source
+        self.target = target
+        self.outcome = doc.outcome
+        self.when: Expression | None = compile_expression(bare(doc.when)) if doc.when is not None else None
+        self.tokens = doc.tokens
+        self.place_out = len(source.outs)
+        self.place_in = len(target.ins)
+        self.leaves_cycle = False
+
+
+class Node:
+    """One vertex. `index` is its place in the document, which is also the order in which equals are treated."""
+
+    __slots__ = (
+        "at_most_once", "body", "cancels", "compensate", "compensate_on_cancel", "component", "condition", "config", "has_when", "id",
+        "index", "ins", "is_end", "join", "layer", "loop", "milestone_after", "milestone_before", "milestones", "mutex", "only_edge", "outcomes",
+        "outs", "parent", "plain_join", "prepared", "queue", "race", "rest", "retry", "timeout", "type",
+    )  # fmt: skip
+
+    def __init__(self, index: int, doc: NodeDoc, type: NodeType) -> None:
+        self.index = index
+        self.id = doc.id
+        self.type = type
+        self.config = doc.config
+        config = type.config.model_validate(doc.config)
+        self.prepared: Any = type.prepare(config)
+        self.loop: LoopOptions | None = type.loop(config) if type.loop is not None else None
+        self.is_end = type.is_end
+        self.parent = doc.parent
+        self.join = join_of(doc.join)
+        self.condition: Expression | None = compile_expression(bare(doc.condition)) if doc.condition is not None else None
+        self.retry = retry_of(doc, type)
+        self.timeout = parse_duration(doc.timeout) if doc.timeout is not None else None
+        self.compensate = doc.compensate
+        self.compensate_on_cancel = doc.compensate_on_cancel
+        self.at_most_once = doc.at_most_once
+        self.mutex = doc.mutex
+        self.race = doc.race
+        self.queue = doc.queue
+        self.cancels = frozenset(doc.cancels)
+        self.milestone_after = doc.milestone.after if doc.milestone else None
+        self.milestone_before = doc.milestone.before if doc.milestone else None
+        self.ins: list[Edge] = []
+        self.outs: list[Edge] = []
+        self.outcomes: frozenset[str] = frozenset()
+        self.has_when = False
+        self.only_edge: Edge | None = None
+        self.plain_join = False
+        self.component: Component
+        self.body: Body | None = None
+        self.rest: frozenset[str] = frozenset()
+        self.milestones: list[Node] = []
+        self.layer = 0
+
+    def index_edges(self) -> None:
+        """What the hot path asks: is there just one plain edge, and can an arrival pass the join without counting?"""
+        self.outcomes = frozenset(edge.outcome for edge in self.outs if edge.outcome is not None)
+        self.has_when = any(edge.when is not None for edge in self.outs)
+        if len(self.outs) == 1 and not self.outcomes and not self.has_when and self.outs[0].tokens == 1:
+            self.only_edge = self.outs[0]
+        self.plain_join = len(self.ins) <= 1 and self.join.rule is not JoinRule.ANY
+
+
+class Component:
+    """Nodes that open and close together: a cycle, or a chain without forks. See `tokens.py`."""
+
+    __slots__ = ("cyclic", "entering", "index", "leaving", "nodes")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.nodes: list[Node] = []
+        self.cyclic = False
+        self.entering = 0
+        self.leaving: list[Edge] = []
+
+
+class Body:
+    """The nodes that live in one kind of scope: the root, or the body of one loop."""
+
+    __slots__ = ("components", "entries", "idle", "layer_sizes", "loop", "nodes", "waits_for_failure")
+
+    def __init__(self, loop: Node | None, nodes: list[Node]) -> None:
+        self.loop = loop
+        self.nodes = nodes
+        self.entries: list[Node] = []
+        self.components: list[Component] = []
+        self.idle: list[Component] = []
+        """Components that no token will ever reach."""
+        self.layer_sizes: list[int] = []
+        self.waits_for_failure: Component | None = None
+        """The component of the `on_failure` node: it stays open as long as others could still fail."""
+
+
+class Graph:
+    def __init__(self, document: FlowDocument, catalogue: Catalogue) -> None:
+        settings = document.settings
+        self.nodes = [Node(index, doc, catalogue[doc.type]) for index, doc in enumerate(document.nodes)]
+        self.by_id = {node.id: node for node in self.nodes}
+        self.edges: list[Edge] = []
+        for doc in document.edges:
+            edge = Edge(len(self.edges), doc, self.by_id[doc.source], self.by_id[doc.target])
+            self.edges.append(edge)
+            edge.source.outs.append(edge)
+            edge.target.ins.append(edge)
+        self.max_parallel = settings.max_parallel
+        self.barrier = settings.barrier == "layer"
+        self.on_failure = self.by_id[settings.on_failure] if settings.on_failure else None
+        self.after = [self.by_id[id] for id in settings.after]
+        self.compensation = settings.compensation
+        self.mode = settings.missing
+        self.limits = settings.limits
+        for node in self.nodes:
+            node.index_edges()
+        for node in self.nodes:
+            for id in (node.milestone_after, node.milestone_before):
+                if id is not None:
+                    self.by_id[id].milestones.append(node)
+        self.detached = {id for node in self.nodes if (id := node.compensate)} | {node.id for node in self.after}
+        self.root = self._body(None)
+        for node in self.nodes:
+            if node.loop is not None:
+                node.body = self._body(node)
+        self.uses_trace = "_metadata" in str(document.model_dump(mode="json"))
+        self.after_failure: frozenset[str] = frozenset()
+        if self.on_failure is not None:
+            successors = [[edge.target.index for edge in node.outs] for node in self.nodes]
+            self.after_failure = frozenset(self.nodes[i].id for i in reachable([self.on_failure.index], successors))
+
+    def _body(self, loop: Node | None) -> Body:
+        parent = loop.id if loop is not None else None
+        nodes = [node for node in self.nodes if node.parent == parent and node.id not in self._beside(node)]
+        body = Body(loop, nodes)
+        place = {node.index: number for number, node in enumerate(nodes)}
+        inner = [edge for node in nodes for edge in node.outs if edge.target.index in place]
+        successors: list[list[int]] = [[] for _ in nodes]
+        predecessors: list[list[int]] = [[] for _ in nodes]
+        for edge in inner:
+            successors[place[edge.source.index]].append(place[edge.target.index])
+            predecessors[place[edge.target.index]].append(place[edge.source.index])
+        starts = [node for node in nodes if node.type.is_start]
+        body.entries = starts or [node for node in nodes if not node.ins and node is not self.on_failure]
+        body.components = components_of(nodes, inner, place, successors)
+        busy = {node.component.index for node in body.entries}
+        body.idle = [part for part in body.components if not part.entering and part.index not in busy]
+        if loop is None and self.on_failure is not None:
+            body.waits_for_failure = self.on_failure.component
+        for node in nodes:
+            if node.join.cancel_rest:
+                node.rest = frozenset(nodes[i].id for i in only_through(place[node.index], successors, predecessors, len(nodes)))
+        if self.barrier:
+            pairs = [(place[edge.source.index], place[edge.target.index]) for edge in inner]
+            for number, layer in enumerate(layers(len(nodes), pairs, [node.index for node in nodes])):
+                body.layer_sizes.append(len(layer))
+                for i in layer:
+                    nodes[i].layer = number
+        return body
+
+    def _beside(self, node: Node) -> set[str]:
+        """Nodes for compensation and completion stand beside the graph, unless an edge leads to them."""
+        return {node.id} if node.id in self.detached and not node.ins else set()
+
+
+def components_of(nodes: list[Node], inner: Sequence[Edge], place: dict[int, int], successors: list[list[int]]) -> list[Component]:
+    numbers = strong_components(len(nodes), successors)
+    sizes: dict[int, int] = {}
+    for number in numbers:
+        sizes[number] = sizes.get(number, 0) + 1
+    selfish = {place[edge.source.index] for edge in inner if edge.source is edge.target}
+    cyclic = [sizes[number] > 1 or i in selfish for i, number in enumerate(numbers)]
+    # A chain without forks and joins moves as one thing; joining it into one component makes long sequences cheap.
+    head = list(range(len(nodes)))
+
+    def find(i: int) -> int:
+        while head[i] != i:
+            head[i] = head[head[i]]
+            i = head[i]
+        return i
+
+    first_of: dict[int, int] = {}
+    for i, number in enumerate(numbers):
+        head[i] = first_of.setdefault(number, i)
+    for edge in inner:
+        a, b = place[edge.source.index], place[edge.target.index]
+        plain = len(edge.source.outs) == 1 and len(edge.target.ins) == 1 and edge.tokens == 1
+        if plain and not cyclic[a] and not cyclic[b]:
+            head[find(b)] = find(a)
+    found: dict[int, Component] = {}
+    for i, node in enumerate(nodes):
+        root = find(i)
+        if root not in found:
+            found[root] = Component(len(found))
+            found[root].cyclic = cyclic[i]
+        node.component = found[root]
+        found[root].nodes.append(node)
+    for edge in inner:
+        if edge.source.component is not edge.target.component:
+            edge.target.component.entering += 1
+            edge.source.component.leaving.append(edge)
+            edge.leaves_cycle = edge.source.component.cyclic
+    return list(found.values())
+
+
+def join_of(doc: JoinDoc | str) -> Join:
+    if isinstance(doc, str):
+        return Join(JoinRule(doc))
+    n = 1 if doc.rule in ("any", "first") else doc.n
+    return Join(JoinRule(doc.rule), n, doc.cancel_rest, doc.blocking, doc.threads)
+
+
+def retry_of(doc: NodeDoc, type: NodeType) -> Retry:
+    if doc.retry is None:
+        return Retry(type.default_retry_attempts) if type.default_retry_attempts > 1 else NO_RETRY
+    r = doc.retry
+    return Retry(r.attempts, parse_duration(r.initial), r.multiplier, parse_duration(r.maximum), r.jitter)
+
+
+def bare(source: str) -> str:
+    """`${a > b}` and `a > b` are the same condition."""
+    text = source.strip()
+    return text[2:-1] if text.startswith("${") and text.endswith("}") and "${" not in text[2:] else text
+
+
+def compile_flow(document: FlowDocument, catalogue: Catalogue) -> Graph:
+    """The document must have been validated (`validate.py`)."""
+    return Graph(document, catalogue)
+
+
+__all__ = ["Body", "Component", "Edge", "Graph", "Node", "NodeKind", "compile_flow"]

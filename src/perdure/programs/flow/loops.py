@@ -1,0 +1,247 @@
+"""Loops: starting iterations, gathering results, failing and giving up.
+
+A loop is hungry when it can start an iteration or has come to its end; the appliers keep that mark, so nothing is scanned. Results are
+gathered in the order of the items whatever order they come in. What has been gathered moves into blobs in pieces, so a long loop
+stays small in memory and in the log.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from perdure.kernel.decide import count_data
+from perdure.kernel.evolve import SCOPE, is_within
+from perdure.kernel.state import Activation, RunState
+from perdure.kernel.turn import Turn
+from perdure.kernel.winding import compensate, fail_run, withdraw
+from perdure.model import commands as c
+from perdure.model import effects
+from perdure.model import events as e
+from perdure.model.failures import Failure
+from perdure.model.values import digest, encode_json
+from perdure.programs.flow.graph import Node
+from perdure.programs.flow.nodetypes import Iterate, LoopOptions
+from perdure.programs.flow.state import FlowState, LoopState
+
+if TYPE_CHECKING:
+    from perdure.programs.flow.program import FlowProgram
+
+SPILL_BYTES = 256 * 1024
+"""Gathered results of this size move into a blob."""
+CHUNKS = "$chunks"
+"""The key under which a list that lives in blobs is handed on as a value."""
+
+
+def begin(program: FlowProgram, turn: Turn, node: Node, activation: Activation, plan: Iterate) -> None:
+    state = turn.state
+    depth = _depth(state, activation.scope) + 1
+    if plan.items is not None:
+        total = len(plan.items)
+    elif plan.numbers is not None:
+        total = plan.numbers[2]
+    else:
+        total = sum(chunk.count for chunk in plan.chunks or ())
+    limits = state.limits
+    if depth > limits.depth:
+        program.failed(turn, activation, Failure("LIMIT_DEPTH", f"loops are nested deeper than {limits.depth}", node=node.id), None)
+    elif total > limits.iterations:
+        too_many = Failure("LIMIT_ITERATIONS", f"{total} items, more than the {limits.iterations} allowed", node=node.id)
+        program.failed(turn, activation, too_many, None)
+    else:
+        numbers = plan.numbers[:2] if plan.numbers is not None else None
+        turn.emit(e.LoopStarted(activation.id, total, plan.items, numbers, plan.chunks, plan.concurrency, plan.need))
+        take_signals(program, turn, state.body)
+        _ask_for_items(turn, activation)
+
+
+def feed(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
+    """One step of the first hungry loop."""
+    id = next(iter(flow.hungry))
+    loop, activation = flow.loops[id], turn.state.activations[id]
+    node = program.graph.nodes[loop.node]
+    limits = turn.state.limits
+    if loop.result_bytes + loop.spilled_bytes > limits.accumulator:
+        too_large = Failure("LIMIT_ACCUMULATOR", f"the results are larger than {limits.accumulator} bytes", node=node.id)
+        close(program, turn, activation, too_large, reason=too_large.message)
+    elif loop.result_bytes > SPILL_BYTES:
+        _spill(turn, loop)
+    elif loop.need is not None and loop.count >= loop.need:
+        close(program, turn, activation, None, reason="it has the results that it needs")
+    elif loop.is_over():
+        finish(program, turn, node, activation, loop)
+    elif loop.next >= limits.iterations:
+        too_many = Failure("LIMIT_ITERATIONS", f"more than the {limits.iterations} items allowed", node=node.id)
+        close(program, turn, activation, too_many, reason=too_many.message)
+    else:
+        turn.budget -= 1
+        turn.emit(e.IterationStarted(id, turn.state.next_scope, loop.next))
+        _ask_for_items(turn, activation)
+    return True
+
+
+def finish(program: FlowProgram, turn: Turn, node: Node, activation: Activation, loop: LoopState) -> None:
+    options = node.loop
+    assert options is not None
+    output, size = result_of(turn, options, loop)
+    program.completed(turn, activation, output, None, None)
+    count_data(turn, size)
+
+
+def result_of(turn: Turn, options: LoopOptions, loop: LoopState) -> tuple[dict[str, Any], int]:
+    output: dict[str, Any] = {options.count: loop.count}
+    size = loop.result_bytes
+    if loop.failed:
+        output["failed"] = loop.failed
+    if options.accumulate == "last":
+        output[options.results] = loop.last
+    elif options.accumulate == "all":
+        if loop.spilled:
+            if loop.results:
+                _spill(turn, loop)
+            output[options.results] = {CHUNKS: [{"blob": k.blob, "count": k.count, "size": k.size} for k in loop.spilled]}
+            size = 0
+        else:
+            output[options.results] = loop.results
+    return output, size
+
+
+def _spill(turn: Turn, loop: LoopState) -> None:
+    content = encode_json(loop.results)
+    name = digest(content)
+    turn.blobs[name] = content
+    turn.emit(e.AccumulatorSpilled(loop.activation, e.Chunk(name, len(loop.results), len(content))))
+
+
+# -- items that come later -------------------------------------------------------------------------------------------------
+
+
+def wanted(flow: FlowState, activation: Activation) -> tuple[str, int, int] | None:
+    loop = flow.loops.get(activation.id)
+    if loop is None or loop.closing or loop.chunks is None or loop.chunk >= len(loop.chunks) or loop.buffered():
+        return None
+    chunk = loop.chunks[loop.chunk]
+    return chunk.blob, loop.chunk, chunk.count
+
+
+def _ask_for_items(turn: Turn, activation: Activation) -> None:
+    request = wanted(turn.state.body, activation)
+    if request is not None:
+        turn.effects.append(effects.LoadItems(activation.id, *request))
+
+
+def loaded(program: FlowProgram, turn: Turn, activation: Activation, command: c.ItemsLoaded) -> None:
+    request = wanted(turn.state.body, activation)
+    if request is not None and command.offset == request[1]:
+        turn.emit(e.ItemsAdded(activation.id, command.items))
+
+
+def take_signals(program: FlowProgram, turn: Turn, flow: FlowState) -> None:
+    """Hands pending signals to loops that take items, or their end, from signals."""
+    state = turn.state
+    for loop in list(flow.loops.values()):
+        options = program.graph.nodes[loop.node].loop
+        assert options is not None
+        if loop.closing or (options.add_signal is None and options.close_signal is None):
+            continue
+        for signal in [s for s in state.signals if s.name in (options.add_signal, options.close_signal)]:
+            if loop.closing:
+                break
+            activation = state.activations[loop.activation]
+            turn.emit(e.SignalConsumed(signal.name, activation.id, signal.number))
+            if signal.name == options.close_signal:
+                turn.emit(e.ItemsClosed(activation.id))
+                close(program, turn, activation, None, reason="it was told to finish")
+            elif signal.payload is None or signal.payload == []:
+                turn.emit(e.ItemsClosed(activation.id))
+            else:
+                turn.emit(e.ItemsAdded(activation.id, signal.payload if isinstance(signal.payload, list) else [signal.payload]))
+
+
+# -- failing and giving up -------------------------------------------------------------------------------------------------
+
+
+def item_failed(program: FlowProgram, turn: Turn, activation: Activation, failure: Failure, output: Any) -> None:
+    """The failure bubbles up until a loop's item policy or an error edge takes care of it; at the root the run fails."""
+    state = turn.state
+    flow: FlowState = state.body
+    scope = activation.scope
+    while scope:
+        loop_id = flow.scopes[scope].loop
+        assert loop_id is not None
+        around = state.activations[loop_id]
+        options = program.graph.by_id[around.node].loop
+        assert options is not None
+        if options.on_item_failure != "fail":
+            turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=SCOPE, output=output))
+            turn.emit(e.ScopeClosing(scope, failure))
+            _withdraw_within(turn, scope, failure.message)
+            return
+        if program.is_handled(around, failure):
+            turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=SCOPE, output=output))
+            close(program, turn, around, failure, reason=failure.message)
+            return
+        scope = around.scope
+    turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, output=output))
+    fail_run(turn, failure, activation.id)
+
+
+def close(program: FlowProgram, turn: Turn, activation: Activation, failure: Failure | None, *, reason: str, cancelled: bool = False) -> None:
+    """Gives up what runs of a loop; how it ends is decided when nothing lives there any more."""
+    flow: FlowState = turn.state.body
+    loop = flow.loops[activation.id]
+    if loop.closing:
+        return
+    turn.emit(e.LoopClosing(activation.id, failure, cancelled))
+    for scope in list(loop.running):
+        _withdraw_within(turn, scope, reason)
+
+
+def _withdraw_within(turn: Turn, scope: int, reason: str) -> None:
+    state = turn.state
+    for activation in list(state.activations.values()):
+        if activation.id in state.activations and not activation.detached and is_within(state, activation.scope, scope):
+            withdraw(turn, activation, reason)
+
+
+def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
+    """Ends scopes and loops that are being given up and in which nothing lives any more. True if something was ended."""
+    state = turn.state
+    for scope in state.closing_scopes:
+        around = state.scopes[scope].loop
+        assert around is not None
+        if around not in flow.loops or around not in state.activations or flow.loops[around].closing:
+            continue  # it is given up together with something larger
+        if not _lives_within(state, scope):
+            before = len(turn.events)
+            if compensate(turn, scope, program.graph.compensation):
+                turn.emit(e.IterationEnded(around, scope, state.scopes[scope].closing))
+            if len(turn.events) > before:
+                return True
+    for id in flow.given_up:
+        activation = state.activations.get(id)
+        loop = flow.loops[id]
+        if activation is None or any(_lives_within(state, scope) for scope in loop.running):
+            continue
+        node = program.graph.nodes[loop.node]
+        if loop.cancelled:
+            turn.emit(e.ActivationCancelled(id, "cancelled"))
+        elif loop.closing_failure is not None:
+            program.failed(turn, activation, loop.closing_failure, None)
+        else:
+            finish(program, turn, node, activation, loop)
+        return True
+    return False
+
+
+def _lives_within(state: RunState, scope: int) -> bool:
+    return any(not a.detached and is_within(state, a.scope, scope) for a in state.activations.values())
+
+
+def _depth(state: RunState, scope: int) -> int:
+    depth = 0
+    while scope:
+        depth += 1
+        parent = state.scopes[scope].parent
+        assert parent is not None
+        scope = parent
+    return depth

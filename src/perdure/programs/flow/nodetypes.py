@@ -1,0 +1,153 @@
+"""What a node type is to the flow program: how its configuration is prepared, and what it asks for when its turn comes.
+
+A type's `plan` is pure. It returns a directive, a value that says what should happen; the program carries it out with events. A type
+that acts on the world plans `Execute` and brings a handler, which the engine runs outside. So sleeping, waiting, looping or
+calling another flow is open to every node type and none of them is a special case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from pydantic import BaseModel
+
+from perdure.model.events import Chunk
+from perdure.model.failures import Failure
+from perdure.model.values import Json
+
+# -- directives ------------------------------------------------------------------------------------------------------------
+
+
+class Message(msgspec.Struct, frozen=True):
+    type: str
+    payload: Json = None
+    key: str | None = None
+
+
+class Done(msgspec.Struct, frozen=True):
+    """The node is finished at once. Unset output: the input is passed on."""
+
+    output: Json | UnsetType = UNSET
+    outcome: str | None = None
+    vars: dict[str, Any] | None = None
+    message: Message | None = None
+    terminate: bool = False
+    """End the run here, whatever else lives."""
+
+
+class Execute(msgspec.Struct, frozen=True):
+    """Run the type's handler, with this resolved configuration if it differs from the document's."""
+
+    config: Json = None
+
+
+class Sleep(msgspec.Struct, frozen=True):
+    until: int
+    output: Json = None
+
+
+class AwaitSignal(msgspec.Struct, frozen=True):
+    name: str
+    until: int | None = None
+    mode: str = "persistent"
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Start another flow as a child."""
+
+    definition: str
+    version: int | None = None
+    input: Json = None
+    wait: bool = True
+    on_parent_close: str = "cancel"
+
+
+class Iterate(msgspec.Struct, frozen=True):
+    """Run the node's body once per item."""
+
+    items: list[Any] | None = None
+    numbers: tuple[int, int, int] | None = None
+    """First, step, count."""
+    chunks: list[Chunk] | None = None
+    concurrency: int = 1
+    need: int | None = None
+
+
+class Refuse(msgspec.Struct, frozen=True):
+    failure: Failure
+
+
+class ContinueAsNew(msgspec.Struct, frozen=True):
+    input: Json = None
+
+
+Directive: TypeAlias = Done | Execute | Sleep | AwaitSignal | Call | Iterate | Refuse | ContinueAsNew
+
+
+# -- types -----------------------------------------------------------------------------------------------------------------
+
+
+class NodeKind(StrEnum):
+    INLINE = "inline"
+    """Pure: decided inside the turn."""
+    ISOLATED = "isolated"
+    """A handler without outside effect."""
+    EFFECT = "effect"
+    """A handler that the world can see: begins only after all that it depends on is durable."""
+
+
+class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The fixed part of a loop's configuration."""
+
+    item: str = "item"
+    index: str = "index"
+    on_item_failure: str = "fail"
+    accumulate: str = "all"
+    """`all` results, the `last` one, or `none`."""
+    accumulator: str | None = None
+    """Name under which the body reads the results so far."""
+    results: str = "results"
+    count: str = "count"
+    add_signal: str | None = None
+    """Items can be added while the loop runs, by signals of this name; an end signal closes the list."""
+    close_signal: str | None = None
+    """A signal that completes the loop with the results it has."""
+
+
+class Plan(Protocol):
+    """What `plan` may look at."""
+
+    @property
+    def now(self) -> int: ...
+    @property
+    def input(self) -> Json: ...
+    def evaluate(self, expression: Any) -> Json: ...
+    def resolve(self, template: Any) -> Json: ...
+
+
+Planner = Callable[[Any, Plan], Directive]
+
+
+class NodeType(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    description: str
+    config: type[BaseModel]
+    kind: NodeKind = NodeKind.INLINE
+    prepare: Callable[[Any], Any]
+    """Validated configuration -> what `plan` gets. Compiles expressions, once per published version."""
+    plan: Planner
+    outcomes: Callable[[Any], tuple[str, ...]] | None = None
+    """The outcomes that edges of this node may name, besides `error` and `timeout`; None: it has none of its own."""
+    loop: Callable[[Any], LoopOptions] | None = None
+    """For types with a body."""
+    is_start: bool = False
+    is_end: bool = False
+    default_retry_attempts: int = 1
+
+
+Catalogue = Mapping[str, NodeType]

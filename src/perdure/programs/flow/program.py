@@ -1,0 +1,362 @@
+"""The flow program: what a drawn or written flow does next."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from perdure.errors import PerdureError
+from perdure.kernel.decide import count_data, deliver_signals
+from perdure.kernel.evolve import SCOPE
+from perdure.kernel.program import Work
+from perdure.kernel.state import ROOT, Activation, RunState, Undo
+from perdure.kernel.turn import Turn
+from perdure.kernel.winding import CONTINUED, close_run, fail_run, withdraw
+from perdure.model import commands as c
+from perdure.model import effects
+from perdure.model import events as e
+from perdure.model.failures import Failure, failure_from
+from perdure.model.policies import Retry
+from perdure.model.values import Json, encode_json
+from perdure.programs.flow import loops
+from perdure.programs.flow.appliers import FAILURE, FlowAppliers, is_candidate
+from perdure.programs.flow.environment import environment
+from perdure.programs.flow.graph import Graph, Node
+from perdure.programs.flow.nodetypes import AwaitSignal, Call, ContinueAsNew, Directive, Done, Execute, Iterate, NodeKind, Refuse, Sleep
+from perdure.programs.flow.state import FlowScope, FlowState, Ready
+
+SEMANTICS = 1
+"""Raised with every change of the rules; a run keeps the number that it began with."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(FlowState).decode
+
+
+class Moment:
+    """What a node type's `plan` may look at: the time, its input, and data through expressions."""
+
+    __slots__ = ("_data", "_program", "_scope", "_state", "now")
+
+    def __init__(self, program: FlowProgram, state: RunState, scope: FlowScope, data: Json, now: int) -> None:
+        self._program, self._state, self._scope, self._data = program, state, scope, data
+        self.now = now
+
+    @property
+    def input(self) -> Json:
+        return self._data
+
+    def evaluate(self, expression: Any) -> Json:
+        return expression.evaluate(environment(self._program.graph, self._state, self._scope, self._data, expression.names))
+
+    def resolve(self, template: Any) -> Json:
+        if template.is_static:
+            return template.resolve({})
+        env = environment(self._program.graph, self._state, self._scope, self._data, template.names)
+        return template.resolve(env, self._program.graph.mode)
+
+
+class FlowProgram:
+    name = "flow"
+    semantics = SEMANTICS
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.appliers = FlowAppliers(graph).table
+
+    # -- going on ----------------------------------------------------------------------------------------------------------
+
+    def advance(self, turn: Turn) -> None:
+        state = turn.state
+        flow: FlowState = state.body
+        limit = self.graph.max_parallel
+        while state.closing is None and state.final is None:
+            ready = flow.ready
+            if ready and turn.budget > 0 and (limit is None or state.executing < limit or not ready[0].live):
+                self._take_up(turn, flow, ready[0])
+            elif flow.hungry and turn.budget > 0 and loops.feed(self, turn, flow):
+                continue
+            elif flow.quiet:
+                self._finish_scope(turn, flow, next(iter(flow.quiet)))
+            elif not ((state.closing_scopes or flow.given_up) and loops.finish_given_up(self, turn, flow)):
+                return
+
+    def _finish_scope(self, turn: Turn, flow: FlowState, scope: int) -> None:
+        if scope != ROOT:
+            loop = flow.scopes[scope].loop
+            assert loop is not None
+            turn.emit(e.IterationEnded(loop, scope))
+        elif self.graph.after:
+            close_run(turn, "COMPLETED", output=flow.scopes[ROOT].result)
+        else:
+            turn.emit(e.RunCompleted(flow.scopes[ROOT].result))
+
+    def _take_up(self, turn: Turn, flow: FlowState, entry: Ready) -> None:
+        state, node, scope = turn.state, self.graph.nodes[entry.node], flow.scopes[entry.scope]
+        visit = scope.visits.get(node.index, 0) + 1
+        if not entry.live:
+            turn.emit(e.NodeSkipped(node.id, entry.scope, visit, entry.reason))
+            return
+        turn.budget -= 1
+        if state.activation_total >= state.limits.activations:
+            limit = state.limits.activations
+            fail_run(turn, Failure("LIMIT_ACTIVATIONS", f"the run would need more than {limit} activations", node=node.id))
+            return
+        if node.race is not None and f"{entry.scope}:{node.race}:{visit}" in flow.won:
+            turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "withdrawn"))
+            return
+        moment = Moment(self, state, scope, entry.input, turn.at)
+        try:
+            if node.condition is not None and not moment.evaluate(node.condition):
+                turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "condition"))
+                return
+            directive = node.type.plan(node.prepared, moment)
+            if type(directive) is Done:
+                self._evaluate(turn, flow, node, entry, visit, directive)
+                return
+        except PerdureError as problem:
+            directive = Refuse(failure_from(problem, node.id))
+        config = directive.config if type(directive) is Execute else None
+        turn.emit(e.ActivationScheduled(state.next_activation, node.id, entry.scope, visit, config))
+        activation = state.activations[state.next_activation - 1]
+        if node.join.cancel_rest:
+            self._withdraw_all(turn, flow, node.rest, entry.scope, f"{node.id} needs it no more")
+        self._carry_out(turn, node, activation, directive)
+
+    def _evaluate(self, turn: Turn, flow: FlowState, node: Node, entry: Ready, visit: int, done: Done) -> None:
+        state = turn.state
+        output = entry.input if done.output is UNSET else done.output
+        size = 0 if done.output is UNSET else len(encode_json(output))
+        taken = self._choose(state, flow.scopes[entry.scope], node, output, done.outcome) if node.has_when else None
+        if node.join.cancel_rest:
+            self._withdraw_all(turn, flow, node.rest, entry.scope, f"{node.id} needs it no more")
+        turn.emit(e.NodeEvaluated(state.next_activation, node.id, entry.scope, visit, done.output, done.outcome, taken, done.vars))
+        if done.message is not None:
+            turn.emit(e.MessagePublished(done.message.type, done.message.payload, done.message.key))
+        if node.cancels:
+            self._withdraw_all(turn, flow, node.cancels, entry.scope, f"cancelled by {node.id}")
+        if done.terminate and entry.scope == ROOT:
+            close_run(turn, "COMPLETED", output=output)
+        count_data(turn, size)
+
+    def _choose(self, state: RunState, scope: FlowScope, node: Node, output: Json, outcome: str | None) -> list[int]:
+        """The edges taken where conditions on them decide; they see the node's output as `data`."""
+        moment = Moment(self, state, scope, output, state.at)
+        return [
+            place
+            for place, edge in enumerate(node.outs)
+            if is_candidate(edge, outcome) and (edge.when is None or moment.evaluate(edge.when))
+        ]
+
+    # -- directives --------------------------------------------------------------------------------------------------------
+
+    def _carry_out(self, turn: Turn, node: Node, activation: Activation, directive: Directive) -> None:
+        state = turn.state
+        match directive:
+            case Execute():
+                turn.execute(activation.id)
+            case Sleep(until=until, output=output):
+                turn.emit(e.TimerArmed(f"a{activation.id}", until, "sleep", activation.id, output))
+            case AwaitSignal(name=name, until=until, mode=mode):
+                turn.emit(e.SignalAwaited(activation.id, name, mode))
+                if until is not None:
+                    turn.emit(e.TimerArmed(f"a{activation.id}", until, "signal", activation.id))
+                deliver_signals(turn, name)
+            case Call():
+                run = child_run_id(state, activation)
+                child = directive
+                turn.emit(e.ChildRequested(activation.id, run, child.definition, child.version, child.input, child.wait, child.on_parent_close))
+                turn.effects.append(effects.StartChild(activation.id, run, child.definition, child.version, child.input))
+            case Iterate():
+                loops.begin(self, turn, node, activation, directive)
+            case Refuse(failure=failure):
+                self.failed(turn, activation, failure.at_node(node.id), None)
+            case ContinueAsNew(input=input):
+                self.completed(turn, activation, None, None, None)
+                close_run(turn, CONTINUED, output=input)
+            case Done():
+                output = activation.input if directive.output is UNSET else directive.output
+                self.completed(turn, activation, output, directive.outcome, directive.vars)
+
+    def launch(self, turn: Turn, activation: Activation) -> None:
+        node = self.graph.by_id[activation.node]
+        if node.type.kind is not NodeKind.INLINE:
+            turn.execute(activation.id)
+            return
+        flow: FlowState = turn.state.body
+        moment = Moment(self, turn.state, flow.scopes[activation.scope], activation.input, turn.at)
+        try:
+            directive = node.type.plan(node.prepared, moment)
+        except PerdureError as problem:
+            directive = Refuse(failure_from(problem, node.id))
+        self._carry_out(turn, node, activation, directive)
+
+    # -- results -----------------------------------------------------------------------------------------------------------
+
+    def completed(self, turn: Turn, activation: Activation, output: Json, outcome: str | None, variables: dict[str, Any] | None) -> None:
+        node = self.graph.by_id[activation.node]
+        if activation.detached:
+            turn.emit(e.ActivationCompleted(activation.id, output))
+            return
+        flow: FlowState = turn.state.body
+        taken = None
+        if node.has_when:
+            try:
+                taken = self._choose(turn.state, flow.scopes[activation.scope], node, output, outcome)
+            except PerdureError as problem:
+                self.failed(turn, activation, failure_from(problem, node.id), output)
+                return
+        turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables))
+        if node.race is not None:
+            self._win(turn, node, activation)
+        if node.cancels:
+            self._withdraw_all(turn, flow, node.cancels, activation.scope, f"cancelled by {node.id}")
+
+    def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:
+        """Its own edges first, then the scopes around it, then the document's failure node, then the run."""
+        state, node = turn.state, self.graph.by_id[activation.node]
+        outcome = self._outcome_of(node, activation, failure)
+        if outcome is not None:
+            if state.errors_in_a_row >= state.limits.max_errors:
+                turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, output=output))
+                many = Failure("TOO_MANY_ERRORS", f"more than {state.limits.max_errors} errors in a row", node=node.id, details={"last": failure.as_dict()})
+                fail_run(turn, many, activation.id)
+                return
+            turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=outcome, output=output))
+        elif activation.scope == ROOT:
+            turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, output=output))
+            fail_run(turn, failure, activation.id)
+        else:
+            loops.item_failed(self, turn, activation, failure, output)
+
+    def _outcome_of(self, node: Node, activation: Activation, failure: Failure) -> str | None:
+        if failure.code in ("TIMEOUT", "SIGNAL_TIMEOUT") and "timeout" in node.outcomes:
+            return "timeout"
+        if "error" in node.outcomes:
+            return "error"
+        if activation.scope == ROOT and self.graph.on_failure is not None and node.id not in self.graph.after_failure:
+            return FAILURE
+        return None
+
+    def is_handled(self, activation: Activation, failure: Failure) -> bool:
+        return self._outcome_of(self.graph.by_id[activation.node], activation, failure) is not None
+
+    def timed_out(self, turn: Turn, activation: Activation) -> None:
+        if activation.phase == "sleeping":
+            self.completed(turn, activation, activation.output, None, None)
+        else:
+            self.failed(turn, activation, Failure("SIGNAL_TIMEOUT", f"the signal {activation.signal!r} did not come in time", node=activation.node), None)
+
+    # -- withdrawing -------------------------------------------------------------------------------------------------------
+
+    def _win(self, turn: Turn, node: Node, winner: Activation) -> None:
+        for other in list(turn.state.activations.values()):
+            rival = self.graph.by_id[other.node]
+            if rival.race == node.race and other.scope == winner.scope and other.visit == winner.visit and not other.detached:
+                self.withdraw(turn, other, f"{node.id} won the race")
+
+    def _withdraw_all(self, turn: Turn, flow: FlowState, nodes: frozenset[str], scope: int, reason: str) -> None:
+        """Withdraws what is ready or alive of these nodes in this scope."""
+        for entry in [entry for entry in flow.ready if entry.scope == scope and self.graph.nodes[entry.node].id in nodes]:
+            if entry in flow.ready:
+                id = self.graph.nodes[entry.node].id
+                visit = flow.scopes[scope].visits.get(entry.node, 0) + 1
+                turn.emit(e.NodeSkipped(id, scope, visit, "withdrawn"))
+        for activation in list(turn.state.activations.values()):
+            if activation.scope == scope and activation.node in nodes and not activation.detached and activation.id in turn.state.activations:
+                self.withdraw(turn, activation, reason)
+
+    def withdraw(self, turn: Turn, activation: Activation, reason: str) -> None:
+        if activation.phase == "looping":
+            loops.close(self, turn, activation, None, cancelled=True, reason=reason)
+        else:
+            withdraw(turn, activation, reason)
+
+    # -- beside the graph --------------------------------------------------------------------------------------------------
+
+    def undo(self, turn: Turn, entry: Undo, scope: int) -> None:
+        told = {"input": entry.input, "output": entry.output, "key": entry.key, "node": entry.node}
+        self._start_detached(turn, self.graph.by_id[entry.handler], scope, told, entry.activation)
+
+    def start_completion_node(self, turn: Turn, number: int) -> bool:
+        closing = turn.state.closing
+        assert closing is not None
+        if number >= len(self.graph.after):
+            return False
+        told = {"status": closing.status, "output": closing.output, "error": closing.failure.as_dict() if closing.failure else None}
+        self._start_detached(turn, self.graph.after[number], ROOT, told, None)
+        return True
+
+    def _start_detached(self, turn: Turn, node: Node, scope: int, input: Json, undo: int | None) -> None:
+        state = turn.state
+        flow: FlowState = state.body
+        visit = flow.scopes[scope].visits.get(node.index, 0) + 1
+        id = state.next_activation
+        moment = Moment(self, state, flow.scopes[scope], input, turn.at)
+        try:
+            directive = node.type.plan(node.prepared, moment)
+        except PerdureError as problem:
+            directive = Refuse(failure_from(problem, node.id))
+        config = directive.config if type(directive) is Execute else None
+        turn.emit(e.ActivationScheduled(id, node.id, scope, visit, config, undo, True, input))
+        if isinstance(directive, Refuse):
+            turn.emit(e.ActivationFailed(id, 1, directive.failure.at_node(node.id)))
+        elif isinstance(directive, Execute | Sleep | Done):
+            self._carry_out(turn, node, state.activations[id], directive)
+        else:
+            turn.emit(e.ActivationFailed(id, 1, Failure("NOT_HERE", f"{node.type.name} cannot run beside the graph", node=node.id)))
+
+    def compensation(self, state: RunState, cancelled: bool) -> str:
+        if not cancelled:
+            return self.graph.compensation
+        declared = any(self.graph.by_id[entry.node].compensate_on_cancel for entry in state.scopes[ROOT].undo)
+        return self.graph.compensation if declared else "skip"
+
+    # -- what the kernel asks ----------------------------------------------------------------------------------------------
+
+    def signalled(self, turn: Turn) -> None:
+        loops.take_signals(self, turn, turn.state.body)
+
+    def items_loaded(self, turn: Turn, activation: Activation, command: c.ItemsLoaded) -> None:
+        loops.loaded(self, turn, activation, command)
+
+    def wanted(self, state: RunState, activation: Activation) -> tuple[str, int, int] | None:
+        return loops.wanted(state.body, activation)
+
+    def has_ready(self, state: RunState) -> bool:
+        flow: FlowState = state.body
+        if flow.ready:
+            limit = self.graph.max_parallel
+            return limit is None or state.executing < limit
+        return bool(flow.hungry)
+
+    def work(self, state: RunState, activation: Activation) -> Work:
+        node = self.graph.by_id[activation.node]
+        config = activation.config if activation.config is not None else node.config
+        return Work(type=node.type.name, config=config, timeout=node.timeout, queue=node.queue)
+
+    def retry_policy(self, state: RunState, activation: Activation) -> Retry:
+        return self.graph.by_id[activation.node].retry
+
+    def is_at_most_once(self, state: RunState, activation: Activation) -> bool:
+        return self.graph.by_id[activation.node].at_most_once
+
+    def shared_data(self, state: RunState) -> dict[str, Any]:
+        flow: FlowState = state.body
+        return flow.vars
+
+    def encode(self, body: Any) -> bytes:
+        return _encode(body)
+
+    def decode(self, data: bytes) -> FlowState:
+        return _decode(data)
+
+
+def child_run_id(state: RunState, activation: Activation) -> str:
+    """Follows from the parent activation's key, so that starting the child twice starts it once."""
+    return "c" + hashlib.blake2b(state.activation_key(activation).encode(), digest_size=13).hexdigest()[:25]
+
+
+__all__ = ["SCOPE", "SEMANTICS", "FlowProgram"]

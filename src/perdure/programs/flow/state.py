@@ -1,0 +1,150 @@
+"""The flow program's part of a run's state: tokens, joins, scopes, loops, shared data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from perdure.model.events import Chunk
+from perdure.model.failures import Failure
+from perdure.model.values import Json
+
+
+class Ready(msgspec.Struct, omit_defaults=True):
+    """A node whose join is satisfied and that no turn has taken up yet."""
+
+    node: int
+    scope: int = 0
+    live: bool = True
+    input: Json = None
+    reason: str = "dead"
+    """Why it will be skipped, if it is not live."""
+
+
+class Generation(msgspec.Struct, omit_defaults=True):
+    """One round of arrivals at a join: at most one token per edge."""
+
+    arrived: int = 0
+    live: int = 0
+    values: dict[int, Json] = {}
+    """By place of the edge among the node's incoming ones."""
+    fired: bool = False
+
+
+class JoinState(msgspec.Struct, omit_defaults=True):
+    first: int = 0
+    """Number of the oldest open generation."""
+    counts: dict[int, int] = {}
+    """Arrivals so far, by place of the edge."""
+    open: list[Generation] = []
+    alive: bool = False
+    """`any`: has it ever been activated?"""
+    dead: bool = False
+    """`any`: has a dead token come?"""
+
+
+class FlowScope(msgspec.Struct, omit_defaults=True):
+    id: int
+    loop: int | None = None
+    """Activation of the loop that this is an iteration of."""
+    node: int | None = None
+    """The loop's node; None is the root."""
+    parent: int | None = None
+    index: int = 0
+    item: Json = None
+    outputs: dict[str, Json] = {}
+    visits: dict[int, int] = {}
+    joins: dict[int, JoinState] = {}
+    moving: dict[int, int] = {}
+    """By component: how many of its nodes are ready or active."""
+    total: int = 0
+    """Sum of `moving`."""
+    entering: dict[int, int] = {}
+    """By component: edges into it that may still bring a token; absent means all of them."""
+    closed: dict[int, bool] = {}
+    used: dict[int, bool] = {}
+    """Edges out of cycles that have carried a token."""
+    unfinished: int = 0
+    """Components outside the failure node's reach that are still open."""
+    layer_left: list[int] = []
+    loops: dict[int, bool] = {}
+    """Activations of loops that live here."""
+    result: Json = None
+    has_end: bool = False
+
+
+class LoopState(msgspec.Struct, omit_defaults=True):
+    activation: int
+    node: int
+    scope: int
+    total: int | None = None
+    items: list[Any] | None = None
+    numbers: tuple[int, int] | None = None
+    chunks: list[Chunk] | None = None
+    chunk: int = 0
+    """How many chunks have been loaded."""
+    concurrency: int = 1
+    need: int | None = None
+    buffer: list[Any] = []
+    """The items of the chunk that was loaded last …"""
+    buffer_first: int = 0
+    """… and the index of the first of them."""
+    next: int = 0
+    running: dict[int, int] = {}
+    """Scope -> index of the iterations under way."""
+    finished: dict[int, tuple[bool, Json]] = {}
+    """Results that came before an earlier one, and whether they count."""
+    appended: int = 0
+    """Iterations whose result has been dealt with, in order."""
+    results: list[Any] = []
+    result_bytes: int = 0
+    spilled: list[Chunk] = []
+    spilled_bytes: int = 0
+    count: int = 0
+    failed: int = 0
+    last: Json = None
+    open_ended: bool = False
+    """More items may be added."""
+    closing: bool = False
+    closing_failure: Failure | None = None
+    cancelled: bool = False
+
+    def buffered(self) -> bool:
+        return self.next < self.buffer_first + len(self.buffer)
+
+    def has_next(self) -> bool:
+        """Whether an item is at hand that has not been begun."""
+        if self.chunks is not None:
+            return self.buffered()
+        return self.total is not None and self.next < self.total
+
+    def is_over(self) -> bool:
+        all_loaded = self.chunks is None or self.chunk == len(self.chunks)
+        return not (self.running or self.open_ended or self.closing or self.has_next()) and all_loaded
+
+    def is_hungry(self) -> bool:
+        if self.closing:
+            return False
+        enough = self.need is not None and self.count >= self.need
+        return enough or self.is_over() or (len(self.running) < self.concurrency and self.has_next())
+
+
+class FlowState(msgspec.Struct, omit_defaults=True):
+    scopes: dict[int, FlowScope] = {}
+    ready: list[Ready] = []
+    held: dict[str, list[Ready]] = {}
+    """What waits for a mutex, a milestone or a layer."""
+    mutexes: dict[str, bool] = {}
+    vars: dict[str, Any] = {}
+    loops: dict[int, LoopState] = {}
+    hungry: dict[int, bool] = {}
+    """Loops that may start iterations or be finished."""
+    given_up: dict[int, bool] = {}
+    """Loops that are being given up."""
+    quiet: dict[int, bool] = {}
+    """Scopes in which nothing moves any more."""
+    won: dict[str, bool] = {}
+    """Races that have been decided."""
+    trace: list[str] = []
+    """Ids of the nodes that have completed, where a flow asks for `_metadata`."""
