@@ -24,13 +24,13 @@
     │   ├── StoreFull               STORE_FULL           507
     │   ├── StoreLocked             STORE_LOCKED         409   another server owns this SQLite file
     │   ├── SchemaMismatch          SCHEMA_MISMATCH      500   the database is newer or older than this program
-    │   └── HistoryUnreadable       HISTORY_UNREADABLE   500   an event that this program cannot decode; the run is set aside
+    │   └── HistoryUnreadable       HISTORY_UNREADABLE   500   an event that this program cannot decode
     ├── SettingsInvalid             SETTINGS_INVALID     500   named at start, before anything runs
     └── InvariantBroken             INVARIANT_BROKEN     500   a bug in Perdure; please report it
 
 Each class says whose `fault` it is, whether repeating the same call can help (`retryable`), which HTTP `status` an API
-gives, and has a stable `code`. Messages are one sentence that says what is wrong; `expected` and `remedy` say what would be
-right. Failures *inside* a run are data, not exceptions: see `perdure.model.failures`.
+gives, and has a stable `code`. Messages are one sentence that says what is wrong; `expected` and `remedy` say what
+would be right. Failures *inside* a run are data, not exceptions: see `perdure.model.failures`.
 """
 
 from __future__ import annotations

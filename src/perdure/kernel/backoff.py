@@ -1,4 +1,5 @@
-"""How long to pause before the next attempt. Pure: the jitter comes from the run's seed, so a replay pauses just as long."""
+"""How long to pause before the next attempt. Pure: the jitter comes from the run's seed, so a replay pauses just as
+long."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """What each command leads to.
 
-`handle` is decide. It works on the state that it is given, and the state moves along with each event that is emitted, so that the
-next decision of the same turn sees it. Nothing here reads a clock, waits, or touches the world: the same state, commands and time give
-the same events. Below it stands one small function per command; what follows from a result is the program's answer.
+`handle` is decide. It works on the state that it is given, and the state moves along with each event that is emitted,
+so that the next decision of the same turn sees it. Nothing here reads a clock, waits, or touches the world: the same
+state, commands and time give the same events. Below it stands one small function per command; what follows from a
+result is the program's answer.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def start(turn: Turn, command: c.Start) -> None:
     )
 
 
-# -- what handlers report --------------------------------------------------------------------------------------------------
+# -- what handlers report ------------------------------------------------------------------------
 
 
 def _current(turn: Turn, id: int, attempt: int) -> Activation | None:
@@ -72,7 +73,11 @@ def count_data(turn: Turn, size: int, activation: Activation | None = None) -> N
     if size > 64:  # small change is not worth counting
         state.data_bytes += size
         if state.data_bytes > state.limits.data and state.closing is None:
-            limit = Failure("LIMIT_DATA", f"the run's data grew beyond {state.limits.data} bytes", node=activation.node if activation else None)
+            limit = Failure(
+                "LIMIT_DATA",
+                f"the run's data grew beyond {state.limits.data} bytes",
+                node=activation.node if activation else None,
+            )
             fail_run(turn, limit)
 
 
@@ -124,13 +129,19 @@ def set_attributes(turn: Turn, command: c.SetAttributes) -> None:
     turn.emit(e.AttributesSet(command.values))
 
 
-# -- what the runtime reports ----------------------------------------------------------------------------------------------
+# -- what the runtime reports --------------------------------------------------------------------
 
 
 def fire_timers(turn: Turn, command: c.FireTimers) -> None:
     state = turn.state
-    if state.executing and state.active_total + turn.at - state.active_since >= state.limits.active_time and state.closing is None:
-        limit = Failure("LIMIT_ACTIVE_TIME", f"the run was active for more than {state.limits.active_time // 1_000_000} s")
+    if (
+        state.executing
+        and state.active_total + turn.at - state.active_since >= state.limits.active_time
+        and state.closing is None
+    ):
+        limit = Failure(
+            "LIMIT_ACTIVE_TIME", f"the run was active for more than {state.limits.active_time // 1_000_000} s"
+        )
         fail_run(turn, limit, status="TIMED_OUT")
     heap = state.timer_heap
     while heap and heap[0][0] <= turn.at and state.final is None:
@@ -160,11 +171,18 @@ def take_over(turn: Turn, command: c.TakeOver) -> None:
         turn.emit(e.ActivationsRedelivered([a.id for a in caught]))
         for activation in caught:
             if turn.program.is_at_most_once(state, activation):
-                unknown = Failure("OUTCOME_UNKNOWN", "its worker died; whether it took effect is not known, and it must not be repeated")
+                unknown = Failure(
+                    "OUTCOME_UNKNOWN",
+                    "its worker died; whether it took effect is not known, and it must not be repeated",
+                )
                 _fail_for_good(turn, activation, unknown)
             elif activation.deliveries > state.limits.deliveries:
                 times = activation.deliveries - 1
-                poison = Failure("WORKER_DIED", f"{times} workers died while executing it; it is set aside", details={"deliveries": times})
+                poison = Failure(
+                    "WORKER_DIED",
+                    f"{times} workers died while executing it; it is set aside",
+                    details={"deliveries": times},
+                )
                 _fail_for_good(turn, activation, poison)
 
 
@@ -206,7 +224,7 @@ def child_ended(turn: Turn, command: c.ChildEnded) -> None:
     fail_attempt(turn, activation, failure)
 
 
-# -- what people and programs ask ------------------------------------------------------------------------------------------
+# -- what people and programs ask ----------------------------------------------------------------
 
 
 def signal(turn: Turn, command: c.Signal) -> None:
@@ -217,7 +235,9 @@ def signal(turn: Turn, command: c.Signal) -> None:
         return
     if len(state.signals) >= state.limits.pending_signals:
         raise TooMuch(
-            f"{len(state.signals)} signals are waiting to be consumed already", limit=state.limits.pending_signals, code_of_limit="LIMIT_SIGNALS"
+            f"{len(state.signals)} signals are waiting to be consumed already",
+            limit=state.limits.pending_signals,
+            code_of_limit="LIMIT_SIGNALS",
         )
     turn.emit(e.SignalReceived(command.name, command.payload, command.id))
     deliver_signals(turn, command.name)
@@ -297,7 +317,8 @@ DECIDERS: dict[type[c.Command], Callable[[Any, Any], None]] = {
 
 
 def handle(turn: Turn, command: c.Command) -> bool:
-    """Decides the command. False: it changed nothing (late, or answered before). Raises IllegalCommand for a refusal."""
+    """Decides the command. False: it changed nothing (late, or answered before). Raises IllegalCommand for a
+    refusal."""
     kind = type(command)
     state = turn.state
     answer = COMMANDS[kind][condition(state)]
@@ -315,11 +336,14 @@ def handle(turn: Turn, command: c.Command) -> bool:
 
 
 def finish(turn: Turn) -> None:
-    """Closes the turn: tells the parent of an ended run, rolls over a long log, asks for another turn if work was left."""
+    """Closes the turn: tells the parent of an ended run, rolls over a long log, asks for another turn if work was
+    left."""
     state = turn.state
     if state.final is not None and state.parent is not None and turn.events:
         assert state.closing is not None
-        ended = c.ChildEnded(state.parent.activation, state.run, state.final, state.closing.output, state.closing.failure)
+        ended = c.ChildEnded(
+            state.parent.activation, state.run, state.final, state.closing.output, state.closing.failure
+        )
         turn.sends.append((state.parent.run, ended))
     if state.final is None:
         if state.seq - state.generation_start >= state.limits.generation_events:

@@ -1,8 +1,8 @@
 """Applying events: what each one changes in the kernel's part of the state.
 
-Law of this file: apply, never decide. An applier reads the event, the state and the time, evaluates no expression, refuses
-nothing that `decide` has produced, and does the same on replay as it did live. It returns the activation that the event is about, if
-there is one, so that the program can apply its part.
+Law of this file: apply, never decide. An applier reads the event, the state and the time, evaluates no expression,
+refuses nothing that `decide` has produced, and does the same on replay as it did live. It returns the activation that
+the event is about, if there is one, so that the program can apply its part.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Applier = Callable[[RunState, "e.Event", int], Activation | None]
 
 
 def _count(state: RunState, phase: Phase | None, step: int, at: int) -> None:
-    """Keeps the counters by phase, and with them the active time: the union of the intervals in which something executed."""
+    """Keeps the counters by phase, and with them the active time: the union of the intervals in which something
+    executed."""
     if phase is Phase.EXECUTING or phase is Phase.CANCELLING:
         if step > 0:
             if state.executing == 0:
@@ -98,11 +99,25 @@ def is_within(state: RunState, inner: int, outer: int) -> bool:
     return False
 
 
-# -- the run -----------------------------------------------------------------------------------------------------------
+# -- the run -------------------------------------------------------------------------------------
 
 
 def run_started(state: RunState, event: e.RunStarted, at: int) -> None:
-    for name in ("program", "definition", "version", "hash", "semantics", "input", "seed", "trigger", "key", "parent", "thread", "lookups", "limits"):
+    for name in (
+        "program",
+        "definition",
+        "version",
+        "hash",
+        "semantics",
+        "input",
+        "seed",
+        "trigger",
+        "key",
+        "parent",
+        "thread",
+        "lookups",
+        "limits",
+    ):
         setattr(state, name, getattr(event, name))
     state.started_at = at
     state.generation_start = state.seq
@@ -175,10 +190,12 @@ def rolled_over(state: RunState, event: e.RolledOver, at: int) -> None:
 
 
 def attributes_set(state: RunState, event: e.AttributesSet, at: int) -> None:
-    state.attributes = {name: value for name, value in {**state.attributes, **event.values}.items() if value is not None}
+    state.attributes = {
+        name: value for name, value in {**state.attributes, **event.values}.items() if value is not None
+    }
 
 
-# -- activations -------------------------------------------------------------------------------------------------------
+# -- activations ---------------------------------------------------------------------------------
 
 
 def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int) -> Activation:
@@ -275,7 +292,7 @@ def side_effect_recorded(state: RunState, event: e.SideEffectRecorded, at: int) 
     state.side_effects[event.key] = event.value
 
 
-# -- signals, timers, children ---------------------------------------------------------------------------------------------
+# -- signals, timers, children -------------------------------------------------------------------
 
 
 def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
@@ -334,7 +351,7 @@ def child_closed(state: RunState, event: e.ChildClosed, at: int) -> Activation:
     return _move(state, event.activation, event, at)
 
 
-# -- loops and compensation ------------------------------------------------------------------------------------------------
+# -- loops and compensation ----------------------------------------------------------------------
 
 
 def loop_started(state: RunState, event: e.LoopStarted, at: int) -> Activation:

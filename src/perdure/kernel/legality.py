@@ -1,4 +1,5 @@
-"""What is legal, as tables. Whatever is not listed is not allowed; the pictures in the manual are drawn from these tables.
+"""What is legal, as tables. Whatever is not listed is not allowed; the pictures in the manual are drawn from these
+tables.
 
 Two rules for this file: it holds data, no behaviour; and no other file may decide legality.
 """

@@ -1,4 +1,5 @@
-"""What follows from a state: effects still to be done, the next wake time, the status that people see, and why it is not moving."""
+"""What follows from a state: effects still to be done, the next wake time, the status that people see, and why it is
+not moving."""
 
 from __future__ import annotations
 
@@ -93,8 +94,7 @@ def explain(program: Program, state: RunState) -> list[Reason]:
         reasons.append(Reason("suspended", f"suspended: {state.suspended}" if state.suspended else "suspended"))
     if state.closing is not None:
         reasons.append(Reason("closing", f"winding up as {state.closing.status}"))
-    for activation in state.activations.values():
-        reasons.append(_reason(state, activation))
+    reasons.extend(_reason(state, activation) for activation in state.activations.values())
     if not reasons:
         kind = "queued" if state.activation_total == 0 else "ready"
         reasons.append(Reason(kind, "waits for a worker to take it up"))
@@ -114,7 +114,9 @@ def _reason(state: RunState, activation: Activation) -> Reason:
         case Phase.SLEEPING:
             return Reason("sleeping", f"{node} is sleeping", node, activation.due)
         case Phase.SIGNAL:
-            return Reason("signal", f"{node} waits for the signal {activation.signal!r}", node, activation.due, activation.signal)
+            return Reason(
+                "signal", f"{node} waits for the signal {activation.signal!r}", node, activation.due, activation.signal
+            )
         case Phase.CHILD:
             return Reason("child", f"{node} waits for the child run {activation.child}", node, subject=activation.child)
         case _:

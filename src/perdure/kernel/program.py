@@ -1,8 +1,9 @@
 """What an interpreter must supply. Flow, code and lifecycle are three of them; the kernel knows none by name.
 
 The kernel owns what is the same for all: the run's life, activations and their attempts, timers, signals, children,
-compensation, limits. The program owns what follows from what: it is asked at the points below and answers by emitting events on the
-turn. `appliers` are its part of evolve, called after the kernel's with the activation that the event is about.
+compensation, limits. The program owns what follows from what: it is asked at the points below and answers by emitting
+events on the turn. `appliers` are its part of evolve, called after the kernel's with the activation that the event is
+about.
 """
 
 from __future__ import annotations
@@ -42,15 +43,18 @@ class Program(Protocol):
     appliers: Mapping[type[e.Event], ProgramApplier]
 
     def advance(self, turn: Turn) -> None:
-        """Called after each command of an open run. Schedule what is ready until nothing is, or the turn's budget is used up;
-        finish scopes in which nothing lives any more; complete the run when nothing is alive and nothing is awaited."""
+        """Called after each command of an open run. Schedule what is ready until nothing is, or the turn's budget is
+        used up; finish scopes in which nothing lives any more; complete the run when nothing is alive and nothing is
+        awaited."""
         ...
 
     def launch(self, turn: Turn, activation: Activation) -> None:
         """Begin a (new attempt of an) activation in phase EXECUTING: ask for its handler, or plan it again."""
         ...
 
-    def completed(self, turn: Turn, activation: Activation, output: Json, outcome: str | None, variables: dict[str, Any] | None) -> None:
+    def completed(
+        self, turn: Turn, activation: Activation, output: Json, outcome: str | None, variables: dict[str, Any] | None
+    ) -> None:
         """An activation has its result: record it and what it leads to."""
         ...
 

@@ -1,7 +1,8 @@
 """The state of a run: everything that its log says, folded.
 
-It is a value owned by whoever holds it: `evolve` moves it forward in place (a copy for each event would make the cost of an event
-grow with the state), and nobody else may change it. It is made of plain structs, so a snapshot is its encoding.
+It is a value owned by whoever holds it: `evolve` moves it forward in place (a copy for each event would make the cost
+of an event grow with the state), and nobody else may change it. It is made of plain structs, so a snapshot is its
+encoding.
 """
 
 from __future__ import annotations
@@ -184,5 +185,9 @@ class RunState(msgspec.Struct, omit_defaults=True):
     def activation_key(self, activation: Activation) -> str:
         """The idempotency key given to the outside world: the same for every attempt, worker and generation."""
         path = self.scopes[activation.scope].path if activation.scope else ""
-        key = f"{self.run}/{activation.node}/{path}/{activation.visit}" if path else f"{self.run}/{activation.node}/{activation.visit}"
+        key = (
+            f"{self.run}/{activation.node}/{path}/{activation.visit}"
+            if path
+            else f"{self.run}/{activation.node}/{activation.visit}"
+        )
         return f"{key}~{activation.key_generation}" if activation.key_generation else key

@@ -28,7 +28,7 @@ class Turn:
         self.program = program
         self.apply = apply
         self.state = state
-        self.at = now if now > state.at else state.at  # the log's time never goes back
+        self.at = max(now, state.at)  # the log's time never goes back
         self.events: list[e.Event] = []
         self.effects: list[AnyEffect] = []
         self.sends: list[tuple[str, c.Command]] = []

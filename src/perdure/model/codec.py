@@ -1,8 +1,8 @@
 """Events as stored bytes and back, for ever.
 
-One row of the log holds the events of one turn as a JSON array. A user's value longer than `INLINE_BYTES` is taken out of its
-event and kept in a blob; the row's `refs` say which event and field it belongs to, so nothing in the data itself needs a
-marker. `CODEC` numbers the stored shape; rows of an older number pass through the upcasters first.
+One row of the log holds the events of one turn as a JSON array. A user's value longer than `INLINE_BYTES` is taken
+out of its event and kept in a blob; the row's `refs` say which event and field it belongs to, so nothing in the data
+itself needs a marker. `CODEC` numbers the stored shape; rows of an older number pass through the upcasters first.
 """
 
 from __future__ import annotations
@@ -59,7 +59,11 @@ def _offload(events: Sequence[Event]) -> EncodedTurn:
     kept: list[dict[str, Any]] = []
     for index, event in enumerate(events):
         fields = {name: value for name in VALUE_FIELDS if (value := getattr(event, name, None)) is not None}
-        large = {name: data for name, value in fields.items() if value is not msgspec.UNSET and len(data := encode_json(value)) > INLINE_BYTES}
+        large = {
+            name: data
+            for name, value in fields.items()
+            if value is not msgspec.UNSET and len(data := encode_json(value)) > INLINE_BYTES
+        }
         shape: dict[str, Any] = msgspec.to_builtins(event)
         for name, value in large.items():
             name_of_blob = digest(value)
@@ -82,7 +86,9 @@ def decode_events(data: bytes | str, codec: int, refs: Sequence[Ref], blobs: Map
         raise HistoryUnreadable(f"an event of codec {codec} cannot be read: {problem}") from problem
 
 
-def _decode_slowly(raw: list[dict[str, Any]], codec: int, refs: Sequence[Ref], blobs: Mapping[str, bytes]) -> list[Event]:
+def _decode_slowly(
+    raw: list[dict[str, Any]], codec: int, refs: Sequence[Ref], blobs: Mapping[str, bytes]
+) -> list[Event]:
     if codec > CODEC:
         raise HistoryUnreadable(
             f"the history was written by a newer Perdure (codec {codec}, this one reads up to {CODEC})",

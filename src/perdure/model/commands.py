@@ -1,4 +1,5 @@
-"""Requests to change a run. The kernel answers each with events, with nothing (it had been answered before), or with a refusal.
+"""Requests to change a run. The kernel answers each with events, with nothing (it had been answered before), or with
+a refusal.
 
 Commands from outside (signal, cancel, retry …) may travel through a store's inbox; they are then JSON like events.
 """
@@ -19,7 +20,7 @@ class Command(msgspec.Struct, frozen=True, tag=True, tag_field="command", omit_d
     pass
 
 
-class Start(Command):
+class Start(Command, frozen=True):
     definition: str
     version: int
     hash: str
@@ -34,10 +35,10 @@ class Start(Command):
     limits: Limits = DEFAULT_LIMITS
 
 
-# -- from handlers -------------------------------------------------------------------------------------------------------
+# -- from handlers -------------------------------------------------------------------------------
 
 
-class Complete(Command):
+class Complete(Command, frozen=True):
     activation: int
     attempt: int
     output: Json = None
@@ -47,53 +48,53 @@ class Complete(Command):
     """Length of the output as JSON, measured where it was made."""
 
 
-class Fail(Command):
+class Fail(Command, frozen=True):
     activation: int
     attempt: int
     failure: Failure
     output: Json = None
 
 
-class CancelDone(Command):
+class CancelDone(Command, frozen=True):
     """The handler of a withdrawn activation has ended (or never ran here)."""
 
     activation: int
     unknown: bool = False
 
 
-class Heartbeat(Command):
+class Heartbeat(Command, frozen=True):
     activation: int
     attempt: int
     details: Json = None
 
 
-class RecordSideEffect(Command):
+class RecordSideEffect(Command, frozen=True):
     key: str
     value: Json = None
 
 
-class SetAttributes(Command):
+class SetAttributes(Command, frozen=True):
     values: dict[str, Any]
 
 
-# -- from the runtime ----------------------------------------------------------------------------------------------------
+# -- from the runtime ----------------------------------------------------------------------------
 
 
-class FireTimers(Command):
+class FireTimers(Command, frozen=True):
     """Fires every timer that is due at the time of the turn."""
 
 
-class Proceed(Command):
+class Proceed(Command, frozen=True):
     """Go on with work that an earlier turn left ready."""
 
 
-class TakeOver(Command):
+class TakeOver(Command, frozen=True):
     """A worker has become the owner. `died`: the one before did not hand over."""
 
     died: bool = True
 
 
-class ItemsLoaded(Command):
+class ItemsLoaded(Command, frozen=True):
     """Items of a loop whose source is a blob."""
 
     activation: int
@@ -101,7 +102,7 @@ class ItemsLoaded(Command):
     items: list[Any]
 
 
-class ChildEnded(Command):
+class ChildEnded(Command, frozen=True):
     activation: int
     run: str
     status: str
@@ -110,28 +111,28 @@ class ChildEnded(Command):
     failure: Failure | None = None
 
 
-# -- from people and programs ----------------------------------------------------------------------------------------------
+# -- from people and programs --------------------------------------------------------------------
 
 
-class Signal(Command):
+class Signal(Command, frozen=True):
     name: str
     payload: Json = None
     id: str | None = None
 
 
-class Cancel(Command):
+class Cancel(Command, frozen=True):
     reason: str | None = None
 
 
-class Suspend(Command):
+class Suspend(Command, frozen=True):
     reason: str | None = None
 
 
-class Resume(Command):
+class Resume(Command, frozen=True):
     pass
 
 
-class RetryRun(Command):
+class RetryRun(Command, frozen=True):
     new_key: bool = False
 
 

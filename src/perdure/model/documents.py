@@ -1,6 +1,8 @@
-"""The flow document: what people draw or write, and what is stored, hashed, diffed and executed. There is no compiled form on disk.
+"""The flow document: what people draw or write, and what is stored, hashed, diffed and executed. There is no compiled
+form on disk.
 
-Positions, labels and comments are for people: they are kept and exported, and are part of neither the hash nor the execution.
+Positions, labels and comments are for people: they are kept and exported, and are part of neither the hash nor the
+execution.
 """
 
 from __future__ import annotations
@@ -11,7 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from perdure.model.times import Duration
 
-Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="Letters, digits, dot, underscore, hyphen; at most 128.")]
+Id = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+        description="Letters, digits, dot, underscore, hyphen; at most 128.",
+    ),
+]
 
 COSMETIC = ("position", "label", "comment", "name", "description")
 """Fields that do not change what a flow does."""
@@ -51,14 +59,18 @@ class NodeDoc(Part):
     parent: Id | None = Field(None, description="The loop whose body this node belongs to.")
     config: dict[str, Any] = Field(default_factory=dict)
     join: JoinDoc | Literal["all", "any", "first"] = Field(default_factory=JoinDoc)
-    condition: str | None = Field(None, description="If false, the node is skipped: its output is null and its edges are taken.")
+    condition: str | None = Field(
+        None, description="If false, the node is skipped: its output is null and its edges are taken."
+    )
     retry: RetryDoc | None = None
     timeout: Duration | None = Field(None, description="How long one attempt may take.")
     compensate: Id | None = Field(None, description="The node that undoes this one.")
     compensate_on_cancel: bool = False
     at_most_once: bool = Field(False, description="Never repeated when its outcome is unknown.")
     mutex: str | None = Field(None, max_length=128, description="Nodes with the same name never run at the same time.")
-    race: str | None = Field(None, max_length=128, description="Of the waiting nodes with the same name the first wins.")
+    race: str | None = Field(
+        None, max_length=128, description="Of the waiting nodes with the same name the first wins."
+    )
     cancels: list[Id] = Field(default_factory=list, description="Nodes that are withdrawn when this one completes.")
     milestone: MilestoneDoc | None = None
     queue: str | None = Field(None, max_length=128)
@@ -68,17 +80,24 @@ class EdgeDoc(Part):
     id: Id | None = None
     source: Id
     target: Id
-    outcome: str | None = Field(None, max_length=128, description="Taken only with this outcome: true, false, error, timeout, a choice.")
+    outcome: str | None = Field(
+        None, max_length=128, description="Taken only with this outcome: true, false, error, timeout, a choice."
+    )
     when: str | None = Field(None, description="An expression; the edge is taken only if it is true.")
     tokens: int = Field(1, ge=1, le=1000, description="How many threads start here when the edge is taken.")
     label: str | None = None
 
 
 class SettingsDoc(Part):
-    max_parallel: int | None = Field(None, ge=1, description="How many activations may execute at once; 1 is strictly sequential.")
+    max_parallel: int | None = Field(
+        None, ge=1, description="How many activations may execute at once; 1 is strictly sequential."
+    )
     barrier: Literal["none", "layer"] = "none"
     on_failure: Id | None = Field(None, description="The node to which an unhandled failure leads.")
-    after: list[Id] = Field(default_factory=list, description="Nodes that run when everything else has ended; they cannot change the result.")
+    after: list[Id] = Field(
+        default_factory=list,
+        description="Nodes that run when everything else has ended; they cannot change the result.",
+    )
     compensation: Literal["strict", "best_effort", "skip"] = "strict"
     missing: Literal["strict", "lenient"] = "strict"
     limits: dict[str, int] = Field(default_factory=dict, description="Lower limits than the namespace allows.")

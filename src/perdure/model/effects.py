@@ -16,19 +16,19 @@ class Effect(msgspec.Struct, frozen=True, tag=True, gc=False):
     pass
 
 
-class Execute(Effect):
+class Execute(Effect, frozen=True):
     """Run the handler of this activation and answer with Complete or Fail."""
 
     activation: int
 
 
-class StopHandler(Effect):
+class StopHandler(Effect, frozen=True):
     """Tell the handler of this activation to end, and answer with CancelDone."""
 
     activation: int
 
 
-class StartChild(Effect):
+class StartChild(Effect, frozen=True):
     activation: int
     run: str
     definition: str
@@ -36,7 +36,7 @@ class StartChild(Effect):
     input: Json
 
 
-class LoadItems(Effect):
+class LoadItems(Effect, frozen=True):
     """Read the next items of a loop from its blob and answer with ItemsLoaded."""
 
     activation: int
@@ -45,7 +45,7 @@ class LoadItems(Effect):
     limit: int
 
 
-class Continue(Effect):
+class Continue(Effect, frozen=True):
     """The turn was cut short: hand in Proceed once it is durable."""
 
 

@@ -1,9 +1,9 @@
 """Every fact that can stand in a run's log, named once.
 
-An event is immutable, says what happened and nothing about what follows from it. Events of one turn share one time and one
-transaction, so the time stands on the turn and not on each event (`Recorded`). Applying events is the kernel's business
-(`kernel.evolve`); deciding them too (`kernel.decide`). A new field needs a default; any other change of a stored shape needs
-an upcaster in `codec.py`.
+An event is immutable, says what happened and nothing about what follows from it. Events of one turn share one time
+and one transaction, so the time stands on the turn and not on each event (`Recorded`). Applying events is the
+kernel's business (`kernel.evolve`); deciding them too (`kernel.decide`). A new field needs a default; any other
+change of a stored shape needs an upcaster in `codec.py`.
 
 Seed 003's names for the same facts: WorkflowStarted = RunStarted, StepStarted = ActivationScheduled, StepCompleted =
 ActivationCompleted or NodeEvaluated, StepFailed = ActivationFailed, StepSkipped = NodeSkipped, StepRetried =
@@ -26,7 +26,7 @@ class Event(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defau
     """Base of all. Fields that hold users' values are listed in `codec.VALUE_FIELDS`."""
 
 
-# -- the run -----------------------------------------------------------------------------------------------------------
+# -- the run -------------------------------------------------------------------------------------
 
 
 class ParentLink(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -35,7 +35,7 @@ class ParentLink(msgspec.Struct, frozen=True, omit_defaults=True):
     depth: int = 1
 
 
-class RunStarted(Event):
+class RunStarted(Event, frozen=True):
     program: str
     """Which interpreter: flow, code or lifecycle."""
     definition: str
@@ -54,7 +54,7 @@ class RunStarted(Event):
     limits: Limits = DEFAULT_LIMITS
 
 
-class RunClosing(Event):
+class RunClosing(Event, frozen=True):
     """The result is fixed; what still runs (draining, compensation, completion nodes) cannot change it."""
 
     status: str
@@ -66,39 +66,39 @@ class RunClosing(Event):
     """Why it was cancelled."""
 
 
-class RunCompleted(Event):
+class RunCompleted(Event, frozen=True):
     output: Json = None
 
 
-class RunFailed(Event):
+class RunFailed(Event, frozen=True):
     failure: Failure
     activation: int | None = None
 
 
-class RunCancelled(Event):
+class RunCancelled(Event, frozen=True):
     reason: str | None = None
 
 
-class RunTimedOut(Event):
+class RunTimedOut(Event, frozen=True):
     failure: Failure
 
 
-class RunSuspended(Event):
+class RunSuspended(Event, frozen=True):
     reason: str | None = None
 
 
-class RunResumed(Event):
+class RunResumed(Event, frozen=True):
     pass
 
 
-class RunRetried(Event):
+class RunRetried(Event, frozen=True):
     """A failed run is opened again; `activations` are executed once more."""
 
     activations: list[int]
     new_key: bool = False
 
 
-class RunContinued(Event):
+class RunContinued(Event, frozen=True):
     """The user's `continue_as_new`: same run, fresh program state, new input; signals and timers are carried over."""
 
     generation: int
@@ -106,20 +106,20 @@ class RunContinued(Event):
     output: Json = None
 
 
-class RolledOver(Event):
+class RolledOver(Event, frozen=True):
     """A new generation begins from the state as it is; a snapshot is stored with this event."""
 
     generation: int
 
 
-class AttributesSet(Event):
+class AttributesSet(Event, frozen=True):
     values: dict[str, Any]
 
 
-# -- activations -------------------------------------------------------------------------------------------------------
+# -- activations ---------------------------------------------------------------------------------
 
 
-class ActivationScheduled(Event):
+class ActivationScheduled(Event, frozen=True):
     id: int
     node: str
     scope: int = 0
@@ -134,7 +134,7 @@ class ActivationScheduled(Event):
     """Only of detached ones; others take it from the tokens that they consume."""
 
 
-class ActivationCompleted(Event):
+class ActivationCompleted(Event, frozen=True):
     id: int
     output: Json = None
     outcome: str | None = None
@@ -143,7 +143,7 @@ class ActivationCompleted(Event):
     vars: dict[str, Any] | None = None
 
 
-class NodeEvaluated(Event):
+class NodeEvaluated(Event, frozen=True):
     """An inline node: scheduled and completed at once, inside the turn."""
 
     id: int
@@ -157,7 +157,7 @@ class NodeEvaluated(Event):
     vars: dict[str, Any] | None = None
 
 
-class ActivationFailed(Event):
+class ActivationFailed(Event, frozen=True):
     id: int
     attempt: int
     failure: Failure
@@ -169,31 +169,31 @@ class ActivationFailed(Event):
     """What the handler had produced before it failed."""
 
 
-class ActivationRetrying(Event):
+class ActivationRetrying(Event, frozen=True):
     id: int
     attempt: int
     due: int
 
 
-class ActivationCancelling(Event):
+class ActivationCancelling(Event, frozen=True):
     id: int
     reason: str
 
 
-class ActivationCancelled(Event):
+class ActivationCancelled(Event, frozen=True):
     id: int
     reason: str
     unknown: bool = False
     """Its effect may or may not have happened."""
 
 
-class ActivationsRedelivered(Event):
+class ActivationsRedelivered(Event, frozen=True):
     """A worker died while these were executing; each counts one delivery."""
 
     ids: list[int]
 
 
-class NodeSkipped(Event):
+class NodeSkipped(Event, frozen=True):
     node: str
     scope: int = 0
     visit: int = 1
@@ -202,26 +202,26 @@ class NodeSkipped(Event):
     `milestone`: it came too late. `withdrawn`: a join or region cancelled it before it began."""
 
 
-class HeartbeatRecorded(Event):
+class HeartbeatRecorded(Event, frozen=True):
     id: int
     details: Json = None
 
 
-class SideEffectRecorded(Event):
+class SideEffectRecorded(Event, frozen=True):
     key: str
     value: Json = None
 
 
-# -- signals, timers, children, messages ----------------------------------------------------------------------------------
+# -- signals, timers, children, messages ---------------------------------------------------------
 
 
-class SignalReceived(Event):
+class SignalReceived(Event, frozen=True):
     name: str
     payload: Json = None
     id: str | None = None
 
 
-class SignalIgnored(Event):
+class SignalIgnored(Event, frozen=True):
     """A transient signal that nobody was waiting for, or one with an id seen before."""
 
     name: str
@@ -229,20 +229,20 @@ class SignalIgnored(Event):
     reason: str = "nobody waits"
 
 
-class SignalAwaited(Event):
+class SignalAwaited(Event, frozen=True):
     activation: int
     name: str
     mode: str = "persistent"
 
 
-class SignalConsumed(Event):
+class SignalConsumed(Event, frozen=True):
     name: str
     activation: int
     payload_seq: int
     """Which of the received signals, counted per run from 1."""
 
 
-class TimerArmed(Event):
+class TimerArmed(Event, frozen=True):
     id: str
     due: int
     purpose: str
@@ -252,15 +252,15 @@ class TimerArmed(Event):
     """What the sleeping activation will have produced when it wakes."""
 
 
-class TimerFired(Event):
+class TimerFired(Event, frozen=True):
     id: str
 
 
-class TimerCancelled(Event):
+class TimerCancelled(Event, frozen=True):
     id: str
 
 
-class ChildRequested(Event):
+class ChildRequested(Event, frozen=True):
     activation: int
     run: str
     definition: str
@@ -270,7 +270,7 @@ class ChildRequested(Event):
     on_parent_close: str = "cancel"
 
 
-class ChildClosed(Event):
+class ChildClosed(Event, frozen=True):
     activation: int
     run: str
     status: str
@@ -278,7 +278,7 @@ class ChildClosed(Event):
     failure: Failure | None = None
 
 
-class MessagePublished(Event):
+class MessagePublished(Event, frozen=True):
     """Something for the outside world; the same transaction puts it into the outbox."""
 
     type: str
@@ -286,7 +286,7 @@ class MessagePublished(Event):
     key: str | None = None
 
 
-# -- loops -----------------------------------------------------------------------------------------------------------------
+# -- loops ---------------------------------------------------------------------------------------
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -297,7 +297,7 @@ class Chunk(msgspec.Struct, frozen=True):
     size: int
 
 
-class LoopStarted(Event):
+class LoopStarted(Event, frozen=True):
     activation: int
     total: int | None = None
     """How many items there are, where that is known."""
@@ -311,26 +311,26 @@ class LoopStarted(Event):
     """Results after which the rest is withdrawn."""
 
 
-class IterationStarted(Event):
+class IterationStarted(Event, frozen=True):
     activation: int
     scope: int
     index: int
 
 
-class IterationEnded(Event):
+class IterationEnded(Event, frozen=True):
     activation: int
     scope: int
     failure: Failure | None = None
 
 
-class ScopeClosing(Event):
+class ScopeClosing(Event, frozen=True):
     """One iteration failed and its loop goes on without it: what lives in the scope is withdrawn first."""
 
     scope: int
     failure: Failure
 
 
-class LoopClosing(Event):
+class LoopClosing(Event, frozen=True):
     """All iterations of a loop are withdrawn: it failed, or (no failure) it has all the results that it needs."""
 
     activation: int
@@ -338,29 +338,29 @@ class LoopClosing(Event):
     cancelled: bool = False
 
 
-class ItemsAdded(Event):
+class ItemsAdded(Event, frozen=True):
     activation: int
     items: list[Any]
 
 
-class ItemsClosed(Event):
+class ItemsClosed(Event, frozen=True):
     """No further item will be added; what runs is finished, or with `cancel` withdrawn."""
 
     activation: int
     cancel: bool = False
 
 
-class AccumulatorSpilled(Event):
+class AccumulatorSpilled(Event, frozen=True):
     """Results so far were moved into a blob, so that the state stays small."""
 
     activation: int
     chunk: Chunk
 
 
-# -- compensation --------------------------------------------------------------------------------------------------------
+# -- compensation --------------------------------------------------------------------------------
 
 
-class CompensationStarted(Event):
+class CompensationStarted(Event, frozen=True):
     scope: int
     policy: str
     order: list[int]
@@ -368,7 +368,7 @@ class CompensationStarted(Event):
     failure: Failure | None = None
 
 
-class CompensationEnded(Event):
+class CompensationEnded(Event, frozen=True):
     scope: int
     undone: list[int]
     failed: list[int]

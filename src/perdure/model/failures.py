@@ -5,8 +5,10 @@ Codes that Perdure itself gives (a node may give its own):
     NODE_FAILED          the handler raised                  TIMEOUT              an attempt took longer than allowed
     OUTPUT_INVALID       the handler returned no JSON        OUTCOME_UNKNOWN      an at-most-once node whose worker died
     WORKER_DIED          the worker died too often on it     CANCELLED            withdrawn before it ended
-    CHILD_FAILED         a child run did not complete        SIGNAL_TIMEOUT       the awaited signal did not come in time
-    EXPRESSION_…         see `perdure.errors`                NODE_UNKNOWN         no handler of that type is installed here
+    CHILD_FAILED         a child run did not complete        SIGNAL_TIMEOUT       the awaited signal did not come in
+    time
+    EXPRESSION_…         see `perdure.errors`                NODE_UNKNOWN         no handler of that type is installed
+    here
     TOO_MANY_ERRORS      more handled errors in a row than `max_errors`
     LIMIT_ACTIVATIONS, LIMIT_ITERATIONS, LIMIT_DEPTH, LIMIT_DATA, LIMIT_ACCUMULATOR, LIMIT_ACTIVE_TIME, LIMIT_SIGNALS
 """

@@ -15,7 +15,8 @@ MIB = 1024 * 1024
 
 
 class Retry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`attempts` counts the first one too. The pause before attempt n is initial * multiplier**(n-2), at most `maximum`."""
+    """`attempts` counts the first one too. The pause before attempt n is initial * multiplier**(n-2), at most
+    `maximum`."""
 
     attempts: int = 1
     initial: int = SECOND

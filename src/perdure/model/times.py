@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -22,7 +23,7 @@ def parse_duration(value: str | int | float) -> int:
     if isinstance(value, bool):
         raise ValueError("a duration is a number of seconds or a text like '30s', '5m', '2d' or 'PT1H'")
     if isinstance(value, int | float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not isfinite(value):
             raise ValueError("a duration must be finite")
         found = round(value * SECOND)
     else:

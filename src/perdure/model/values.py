@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -28,7 +29,9 @@ def encode_json(value: Json) -> bytes:
     try:
         return _encode(value)
     except (TypeError, ValueError, UnicodeEncodeError, RecursionError, OverflowError) as problem:
-        raise InvalidInput(f"not a JSON value: {problem}", expected="null, boolean, number, string, list or object") from problem
+        raise InvalidInput(
+            f"not a JSON value: {problem}", expected="null, boolean, number, string, list or object"
+        ) from problem
 
 
 def decode_json(data: bytes | str) -> Json:
@@ -49,7 +52,8 @@ def content_hash(value: Json) -> str:
 
 
 def check_json(value: Json, pointer: str = "", depth: int = 0) -> None:
-    """Refuses what one store would keep and another would not: NaN, infinities, NUL, lone surrogates, endless nesting."""
+    """Refuses what one store would keep and another would not: NaN, infinities, NUL, lone surrogates, endless
+    nesting."""
     if depth > MAX_DEPTH:
         raise InvalidInput(f"nested deeper than {MAX_DEPTH} levels", pointer=pointer)
     if value is None or isinstance(value, bool):
@@ -60,7 +64,7 @@ def check_json(value: Json, pointer: str = "", depth: int = 0) -> None:
         if value.bit_length() > MAX_INT_BITS:
             raise InvalidInput(f"an integer of more than {MAX_INT_BITS} bits", pointer=pointer)
     elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
+        if not isfinite(value):
             raise InvalidInput(f"{value} is not a JSON number", pointer=pointer, expected="a finite number")
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):

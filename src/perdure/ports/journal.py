@@ -3,12 +3,13 @@
 Law of this port:
 
 1. A turn is all or nothing: events, head, key, snapshot, blobs' references, outbox messages, inbox deletions and sends.
-2. A turn commits only if the head still has `epoch` and `seq` as expected; otherwise `FENCED` and nothing of it is written.
+2. A turn commits only if the head still has `epoch` and `seq` as expected; otherwise `FENCED` and nothing of it is
+   written.
 3. A turn that closes or parks a run (owner is None afterwards) commits only if no command came into its inbox meanwhile
    (`inbox_seen`); otherwise `INBOX_MOVED`.
 4. Turns of many runs share one transaction. A conflict of one never fails its neighbours.
-5. The answer comes after the commit is durable. If it cannot be known whether it is, `CommitUnknown` is raised and the caller
-   re-reads: a head with the same `turn_id` means that it is.
+5. The answer comes after the commit is durable. If it cannot be known whether it is, `CommitUnknown` is raised and
+   the caller re-reads: a head with the same `turn_id` means that it is.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     """Tells a repeated request from another one with the same key."""
     parent: str | None = None
     active_revision: int | None = None
-    """Where the active version was asked for: the definition's revision it was read at. If the definition has been activated
-    anew since, the answer is STALE_DEFINITION and the caller reads again (so caches need no invalidation to be right)."""
+    """Where the active version was asked for: the definition's revision it was read at. If the definition has been
+    activated anew since, the answer is STALE_DEFINITION and the caller reads again (so caches need no invalidation to
+    be right)."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -54,7 +56,8 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Send(msgspec.Struct, frozen=True):
-    """A command for another run, put into its inbox by the same transaction. Ignored if that run is closed or unknown."""
+    """A command for another run, put into its inbox by the same transaction. Ignored if that run is closed or
+    unknown."""
 
     run: str
     command: bytes

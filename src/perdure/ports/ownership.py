@@ -1,8 +1,8 @@
 """Who may write which run.
 
-A worker holds one lease for all its runs, so that keeping ten thousand runs costs one small write. Claiming raises the head's
-`epoch`; a worker that was taken for dead finds its epoch outdated on its next write, whatever its clock says. Times are the
-store's own clock, never a worker's.
+A worker holds one lease for all its runs, so that keeping ten thousand runs costs one small write. Claiming raises
+the head's `epoch`; a worker that was taken for dead finds its epoch outdated on its next write, whatever its clock
+says. Times are the store's own clock, never a worker's.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ class Claimed(msgspec.Struct, frozen=True):
 
 class Ownership(Protocol):
     async def renew(self, worker: str, lease: int) -> bool:
-        """Creates or prolongs the worker's lease by `lease` microseconds from now. False: it had run out; the worker must drop
-        all its runs and go on under a new name."""
+        """Creates or prolongs the worker's lease by `lease` microseconds from now. False: it had run out; the worker
+        must drop all its runs and go on under a new name."""
         ...
 
     async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
-        """Up to `limit` runs that are due and unowned, or owned by a worker whose lease has run out. In order of wake time."""
+        """Up to `limit` runs that are due and unowned, or owned by a worker whose lease has run out. In order of wake
+        time."""
         ...
 
     async def acquire(self, worker: str, run: str) -> Claimed | None:

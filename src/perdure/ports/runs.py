@@ -37,5 +37,6 @@ class Runs(Protocol):
     async def counts(self) -> Counts: ...
 
     async def repair(self, head: Head) -> None:
-        """Overwrites the derived columns of a head (status, wake time, attributes, result) after a rebuild from the log."""
+        """Overwrites the derived columns of a head (status, wake time, attributes, result) after a rebuild from the
+        log."""
         ...

@@ -42,7 +42,7 @@ class FlowAppliers:
             e.AccumulatorSpilled: self.accumulator_spilled,
         }
 
-    # -- the run -----------------------------------------------------------------------------------------------------------
+    # -- the run ----------------------------------------------------------------------------------
 
     def run_started(self, state: RunState, event: Any, at: int, _: Activation | None) -> None:
         state.body = FlowState()
@@ -50,9 +50,11 @@ class FlowAppliers:
 
     run_continued = run_started
 
-    # -- nodes -------------------------------------------------------------------------------------------------------------
+    # -- nodes ------------------------------------------------------------------------------------
 
-    def activation_scheduled(self, state: RunState, event: e.ActivationScheduled, at: int, activation: Activation | None) -> None:
+    def activation_scheduled(
+        self, state: RunState, event: e.ActivationScheduled, at: int, activation: Activation | None
+    ) -> None:
         assert activation is not None
         flow: FlowState = state.body
         node = self.graph.by_id[event.node]
@@ -69,7 +71,9 @@ class FlowAppliers:
             flow.won[f"begun:{scope.id}:{node.id}"] = True
             tokens.release_milestones(self.graph, flow, scope, node)
 
-    def activation_completed(self, state: RunState, event: e.ActivationCompleted, at: int, activation: Activation | None) -> None:
+    def activation_completed(
+        self, state: RunState, event: e.ActivationCompleted, at: int, activation: Activation | None
+    ) -> None:
         assert activation is not None
         if activation.detached:
             return
@@ -108,7 +112,9 @@ class FlowAppliers:
             self._route(flow, scope, node, output, event.outcome, event.taken)
         self._leave(flow, scope, node)
 
-    def _route(self, flow: FlowState, scope: FlowScope, node: Node, value: Json, outcome: str | None, taken: list[int] | None) -> None:
+    def _route(
+        self, flow: FlowState, scope: FlowScope, node: Node, value: Json, outcome: str | None, taken: list[int] | None
+    ) -> None:
         for place, edge in enumerate(node.outs):
             live = place in taken if taken is not None else is_candidate(edge, outcome)
             for _ in range(edge.tokens if live else 1):
@@ -119,7 +125,9 @@ class FlowAppliers:
             tokens.release_mutex(self.graph, flow, node.mutex)
         tokens.leave(self.graph, flow, scope, node)
 
-    def activation_failed(self, state: RunState, event: e.ActivationFailed, at: int, activation: Activation | None) -> None:
+    def activation_failed(
+        self, state: RunState, event: e.ActivationFailed, at: int, activation: Activation | None
+    ) -> None:
         assert activation is not None
         if not event.final or event.outcome is None or activation.detached:
             return  # it will be tried again, or the run fails and keeps its tokens for a retry
@@ -140,7 +148,9 @@ class FlowAppliers:
             tokens.make_ready(flow, scope, self.graph.on_failure, True, told)
         self._leave(flow, scope, node)
 
-    def activation_cancelled(self, state: RunState, event: e.ActivationCancelled, at: int, activation: Activation | None) -> None:
+    def activation_cancelled(
+        self, state: RunState, event: e.ActivationCancelled, at: int, activation: Activation | None
+    ) -> None:
         assert activation is not None
         flow: FlowState = state.body
         node = self.graph.by_id[activation.node]
@@ -196,7 +206,7 @@ class FlowAppliers:
         undo = Undo(activation.id, node.id, state.activation_key(activation), node.compensate, activation.input, output)
         state.scopes[activation.scope].undo.append(undo)
 
-    # -- loops -------------------------------------------------------------------------------------------------------------
+    # -- loops ------------------------------------------------------------------------------------
 
     def loop_started(self, state: RunState, event: e.LoopStarted, at: int, activation: Activation | None) -> None:
         assert activation is not None
@@ -225,7 +235,9 @@ class FlowAppliers:
         else:
             flow.hungry.pop(loop.activation, None)
 
-    def iteration_started(self, state: RunState, event: e.IterationStarted, at: int, activation: Activation | None) -> None:
+    def iteration_started(
+        self, state: RunState, event: e.IterationStarted, at: int, activation: Activation | None
+    ) -> None:
         assert activation is not None
         flow: FlowState = state.body
         loop = flow.loops[event.activation]

@@ -1,6 +1,8 @@
-"""Graph questions, answered once per published version: strongly connected components, order, what a join makes superfluous.
+"""Graph questions, answered once per published version: strongly connected components, order, what a join makes
+superfluous.
 
-Nodes are numbers, edges are pairs of numbers; nothing here knows what a flow is. All functions are linear in nodes and edges.
+Nodes are numbers, edges are pairs of numbers; nothing here knows what a flow is. All functions are linear in nodes
+and edges.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def reachable(starts: Sequence[int], successors: Sequence[Sequence[int]]) -> set
     return seen
 
 
-def only_through(gate: int, successors: Sequence[Sequence[int]], predecessors: Sequence[Sequence[int]], size: int) -> set[int]:
+def only_through(
+    gate: int, successors: Sequence[Sequence[int]], predecessors: Sequence[Sequence[int]], size: int
+) -> set[int]:
     """Nodes that can reach `gate` and from which every path to an end passes through it."""
     before = reachable([gate], predecessors) - {gate}
     ends = [node for node in range(size) if not successors[node] and node != gate]
@@ -97,7 +101,8 @@ def layers(size: int, edges: Sequence[tuple[int, int]], order: Sequence[int]) ->
 
 
 def find_cycle(size: int, successors: Sequence[Sequence[int]], allowed: set[int]) -> list[int] | None:
-    """A cycle that uses only `allowed` nodes, as a path whose last node leads back to its first; None if there is none."""
+    """A cycle that uses only `allowed` nodes, as a path whose last node leads back to its first; None if there is
+    none."""
     state = [0] * size
     for root in sorted(allowed):
         if state[root]:

@@ -1,16 +1,16 @@
 """The names that expressions can read, gathered only as far as an expression asks for them.
 
-    input          the run's input                       data            what the node itself was given
-    nodes.X.output the output of node X                  vars            shared data
-    item, index    loop variables, as the loops name them
-    _global.X      output of X (Drift's spelling)        _enum_store     look-ups as of the run's start
-    _metadata      times and trace                       _thread         tenant, client, flags
-    run            id, definition, version, startedAt
+input          the run's input                       data            what the node itself was given
+nodes.X.output the output of node X                  vars            shared data
+item, index    loop variables, as the loops name them
+_global.X      output of X (Drift's spelling)        _enum_store     look-ups as of the run's start
+_metadata      times and trace                       _thread         tenant, client, flags
+run            id, definition, version, startedAt
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from perdure.kernel.state import RunState
@@ -45,7 +45,7 @@ class Nodes(Outputs):
         return {"output": super().__missing__(id)}
 
 
-def environment(graph: Graph, state: RunState, scope: FlowScope, data: Json, names: Iterable[str]) -> dict[str, Any]:
+def environment(graph: Graph, state: RunState, scope: FlowScope, data: Json, names: Collection[str]) -> dict[str, Any]:
     flow: FlowState = state.body
     found: dict[str, Any] = {}
     for name in names:
@@ -67,7 +67,14 @@ def environment(graph: Graph, state: RunState, scope: FlowScope, data: Json, nam
             case "_metadata":
                 found[name] = _metadata(state, flow)
             case "run":
-                found[name] = {"id": state.run, "definition": state.definition, "version": state.version, "startedAt": iso(state.started_at)}
+                found[name] = {
+                    "id": state.run,
+                    "definition": state.definition,
+                    "version": state.version,
+                    "startedAt": iso(state.started_at),
+                }
+            case _:
+                pass  # a loop variable, or unknown: the expression will say so
     _loop_variables(graph, flow, scope, found, names)
     return found
 
@@ -104,7 +111,9 @@ def _metadata(state: RunState, flow: FlowState) -> dict[str, Any]:
     }
 
 
-def _loop_variables(graph: Graph, flow: FlowState, scope: FlowScope, found: dict[str, Any], names: Iterable[str]) -> None:
+def _loop_variables(
+    graph: Graph, flow: FlowState, scope: FlowScope, found: dict[str, Any], names: Collection[str]
+) -> None:
     at: FlowScope | None = scope
     while at is not None and at.node is not None:
         options = graph.nodes[at.node].loop
@@ -113,7 +122,7 @@ def _loop_variables(graph: Graph, flow: FlowState, scope: FlowScope, found: dict
             found[options.item] = at.item
         if options.index in names and options.index not in found:
             found[options.index] = at.index
-        if options.accumulator in names and options.accumulator not in found and at.loop in flow.loops:
-            assert options.accumulator is not None
-            found[options.accumulator] = flow.loops[at.loop].results
+        gathered = options.accumulator
+        if gathered is not None and gathered in names and gathered not in found and at.loop in flow.loops:
+            found[gathered] = flow.loops[at.loop].results
         at = flow.scopes[at.parent] if at.parent is not None else None

@@ -33,12 +33,6 @@ class Edge:
 class Node:
     """One vertex. `index` is its place in the document, which is also the order in which equals are treated."""
 
-    __slots__ = (
-        "at_most_once", "body", "cancels", "compensate", "compensate_on_cancel", "component", "condition", "config", "has_when", "id",
-        "index", "ins", "is_end", "join", "layer", "loop", "milestone_after", "milestone_before", "milestones", "mutex", "only_edge", "outcomes",
-        "outs", "parent", "plain_join", "prepared", "queue", "race", "rest", "retry", "timeout", "type",
-    )  # fmt: skip
-
     def __init__(self, index: int, doc: NodeDoc, type: NodeType) -> None:
         self.index = index
         self.id = doc.id
@@ -50,7 +44,9 @@ class Node:
         self.is_end = type.is_end
         self.parent = doc.parent
         self.join = join_of(doc.join)
-        self.condition: Expression | None = compile_expression(bare(doc.condition)) if doc.condition is not None else None
+        self.condition: Expression | None = (
+            compile_expression(bare(doc.condition)) if doc.condition is not None else None
+        )
         self.retry = retry_of(doc, type)
         self.timeout = parse_duration(doc.timeout) if doc.timeout is not None else None
         self.compensate = doc.compensate
@@ -168,7 +164,9 @@ class Graph:
             body.waits_for_failure = self.on_failure.component
         for node in nodes:
             if node.join.cancel_rest:
-                node.rest = frozenset(nodes[i].id for i in only_through(place[node.index], successors, predecessors, len(nodes)))
+                node.rest = frozenset(
+                    nodes[i].id for i in only_through(place[node.index], successors, predecessors, len(nodes))
+                )
         if self.barrier:
             pairs = [(place[edge.source.index], place[edge.target.index]) for edge in inner]
             for number, layer in enumerate(layers(len(nodes), pairs, [node.index for node in nodes])):
@@ -182,7 +180,9 @@ class Graph:
         return {node.id} if node.id in self.detached and not node.ins else set()
 
 
-def components_of(nodes: list[Node], inner: Sequence[Edge], place: dict[int, int], successors: list[list[int]]) -> list[Component]:
+def components_of(
+    nodes: list[Node], inner: Sequence[Edge], place: dict[int, int], successors: list[list[int]]
+) -> list[Component]:
     numbers = strong_components(len(nodes), successors)
     sizes: dict[int, int] = {}
     for number in numbers:

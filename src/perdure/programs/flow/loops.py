@@ -1,8 +1,8 @@
 """Loops: starting iterations, gathering results, failing and giving up.
 
-A loop is hungry when it can start an iteration or has come to its end; the appliers keep that mark, so nothing is scanned. Results are
-gathered in the order of the items whatever order they come in. What has been gathered moves into blobs in pieces, so a long loop
-stays small in memory and in the log.
+A loop is hungry when it can start an iteration or has come to its end; the appliers keep that mark, so nothing is
+scanned. Results are gathered in the order of the items whatever order they come in. What has been gathered moves into
+blobs in pieces, so a long loop stays small in memory and in the log.
 """
 
 from __future__ import annotations
@@ -43,9 +43,13 @@ def begin(program: FlowProgram, turn: Turn, node: Node, activation: Activation, 
         total = sum(chunk.count for chunk in plan.chunks or ())
     limits = state.limits
     if depth > limits.depth:
-        program.failed(turn, activation, Failure("LIMIT_DEPTH", f"loops are nested deeper than {limits.depth}", node=node.id), None)
+        program.failed(
+            turn, activation, Failure("LIMIT_DEPTH", f"loops are nested deeper than {limits.depth}", node=node.id), None
+        )
     elif total > limits.iterations:
-        too_many = Failure("LIMIT_ITERATIONS", f"{total} items, more than the {limits.iterations} allowed", node=node.id)
+        too_many = Failure(
+            "LIMIT_ITERATIONS", f"{total} items, more than the {limits.iterations} allowed", node=node.id
+        )
         program.failed(turn, activation, too_many, None)
     else:
         numbers = plan.numbers[:2] if plan.numbers is not None else None
@@ -61,7 +65,9 @@ def feed(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
     node = program.graph.nodes[loop.node]
     limits = turn.state.limits
     if loop.result_bytes + loop.spilled_bytes > limits.accumulator:
-        too_large = Failure("LIMIT_ACCUMULATOR", f"the results are larger than {limits.accumulator} bytes", node=node.id)
+        too_large = Failure(
+            "LIMIT_ACCUMULATOR", f"the results are larger than {limits.accumulator} bytes", node=node.id
+        )
         close(program, turn, activation, too_large, reason=too_large.message)
     elif loop.result_bytes > SPILL_BYTES:
         _spill(turn, loop)
@@ -98,7 +104,9 @@ def result_of(turn: Turn, options: LoopOptions, loop: LoopState) -> tuple[dict[s
         if loop.spilled:
             if loop.results:
                 _spill(turn, loop)
-            output[options.results] = {CHUNKS: [{"blob": k.blob, "count": k.count, "size": k.size} for k in loop.spilled]}
+            output[options.results] = {
+                CHUNKS: [{"blob": k.blob, "count": k.count, "size": k.size} for k in loop.spilled]
+            }
             size = 0
         else:
             output[options.results] = loop.results
@@ -112,7 +120,7 @@ def _spill(turn: Turn, loop: LoopState) -> None:
     turn.emit(e.AccumulatorSpilled(loop.activation, e.Chunk(name, len(loop.results), len(content))))
 
 
-# -- items that come later -------------------------------------------------------------------------------------------------
+# -- items that come later -----------------------------------------------------------------------
 
 
 def wanted(flow: FlowState, activation: Activation) -> tuple[str, int, int] | None:
@@ -144,7 +152,7 @@ def take_signals(program: FlowProgram, turn: Turn, flow: FlowState) -> None:
         if loop.closing or (options.add_signal is None and options.close_signal is None):
             continue
         for signal in [s for s in state.signals if s.name in (options.add_signal, options.close_signal)]:
-            if loop.closing:
+            if loop.activation in flow.given_up:
                 break
             activation = state.activations[loop.activation]
             turn.emit(e.SignalConsumed(signal.name, activation.id, signal.number))
@@ -154,14 +162,19 @@ def take_signals(program: FlowProgram, turn: Turn, flow: FlowState) -> None:
             elif signal.payload is None or signal.payload == []:
                 turn.emit(e.ItemsClosed(activation.id))
             else:
-                turn.emit(e.ItemsAdded(activation.id, signal.payload if isinstance(signal.payload, list) else [signal.payload]))
+                turn.emit(
+                    e.ItemsAdded(
+                        activation.id, signal.payload if isinstance(signal.payload, list) else [signal.payload]
+                    )
+                )
 
 
-# -- failing and giving up -------------------------------------------------------------------------------------------------
+# -- failing and giving up -----------------------------------------------------------------------
 
 
 def item_failed(program: FlowProgram, turn: Turn, activation: Activation, failure: Failure, output: Any) -> None:
-    """The failure bubbles up until a loop's item policy or an error edge takes care of it; at the root the run fails."""
+    """The failure bubbles up until a loop's item policy or an error edge takes care of it; at the root the run
+    fails."""
     state = turn.state
     flow: FlowState = state.body
     scope = activation.scope
@@ -185,7 +198,15 @@ def item_failed(program: FlowProgram, turn: Turn, activation: Activation, failur
     fail_run(turn, failure, activation.id)
 
 
-def close(program: FlowProgram, turn: Turn, activation: Activation, failure: Failure | None, *, reason: str, cancelled: bool = False) -> None:
+def close(
+    program: FlowProgram,
+    turn: Turn,
+    activation: Activation,
+    failure: Failure | None,
+    *,
+    reason: str,
+    cancelled: bool = False,
+) -> None:
     """Gives up what runs of a loop; how it ends is decided when nothing lives there any more."""
     flow: FlowState = turn.state.body
     loop = flow.loops[activation.id]
@@ -204,7 +225,8 @@ def _withdraw_within(turn: Turn, scope: int, reason: str) -> None:
 
 
 def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
-    """Ends scopes and loops that are being given up and in which nothing lives any more. True if something was ended."""
+    """Ends scopes and loops that are being given up and in which nothing lives any more. True if something was
+    ended."""
     state = turn.state
     for scope in state.closing_scopes:
         around = state.scopes[scope].loop

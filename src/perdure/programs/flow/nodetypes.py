@@ -1,8 +1,8 @@
 """What a node type is to the flow program: how its configuration is prepared, and what it asks for when its turn comes.
 
-A type's `plan` is pure. It returns a directive, a value that says what should happen; the program carries it out with events. A type
-that acts on the world plans `Execute` and brings a handler, which the engine runs outside. So sleeping, waiting, looping or
-calling another flow is open to every node type and none of them is a special case.
+A type's `plan` is pure. It returns a directive, a value that says what should happen; the program carries it out with
+events. A type that acts on the world plans `Execute` and brings a handler, which the engine runs outside. So
+sleeping, waiting, looping or calling another flow is open to every node type and none of them is a special case.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from perdure.model.events import Chunk
 from perdure.model.failures import Failure
 from perdure.model.values import Json
 
-# -- directives ------------------------------------------------------------------------------------------------------------
+# -- directives -----------------------------------------------------------------------------------
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ class ContinueAsNew(msgspec.Struct, frozen=True):
 Directive: TypeAlias = Done | Execute | Sleep | AwaitSignal | Call | Iterate | Refuse | ContinueAsNew
 
 
-# -- types -----------------------------------------------------------------------------------------------------------------
+# -- types ---------------------------------------------------------------------------------------
 
 
 class NodeKind(StrEnum):

@@ -25,7 +25,18 @@ from perdure.programs.flow import loops
 from perdure.programs.flow.appliers import FAILURE, FlowAppliers, is_candidate
 from perdure.programs.flow.environment import environment
 from perdure.programs.flow.graph import Graph, Node
-from perdure.programs.flow.nodetypes import AwaitSignal, Call, ContinueAsNew, Directive, Done, Execute, Iterate, NodeKind, Refuse, Sleep
+from perdure.programs.flow.nodetypes import (
+    AwaitSignal,
+    Call,
+    ContinueAsNew,
+    Directive,
+    Done,
+    Execute,
+    Iterate,
+    NodeKind,
+    Refuse,
+    Sleep,
+)
 from perdure.programs.flow.state import FlowScope, FlowState, Ready
 
 SEMANTICS = 1
@@ -49,7 +60,9 @@ class Moment:
         return self._data
 
     def evaluate(self, expression: Any) -> Json:
-        return expression.evaluate(environment(self._program.graph, self._state, self._scope, self._data, expression.names))
+        return expression.evaluate(
+            environment(self._program.graph, self._state, self._scope, self._data, expression.names)
+        )
 
     def resolve(self, template: Any) -> Json:
         if template.is_static:
@@ -66,7 +79,7 @@ class FlowProgram:
         self.graph = graph
         self.appliers = FlowAppliers(graph).table
 
-    # -- going on ----------------------------------------------------------------------------------------------------------
+    # -- going on ---------------------------------------------------------------------------------
 
     def advance(self, turn: Turn) -> None:
         state = turn.state
@@ -102,7 +115,9 @@ class FlowProgram:
         turn.budget -= 1
         if state.activation_total >= state.limits.activations:
             limit = state.limits.activations
-            fail_run(turn, Failure("LIMIT_ACTIVATIONS", f"the run would need more than {limit} activations", node=node.id))
+            fail_run(
+                turn, Failure("LIMIT_ACTIVATIONS", f"the run would need more than {limit} activations", node=node.id)
+            )
             return
         if node.race is not None and f"{entry.scope}:{node.race}:{visit}" in flow.won:
             turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "withdrawn"))
@@ -132,7 +147,11 @@ class FlowProgram:
         taken = self._choose(state, flow.scopes[entry.scope], node, output, done.outcome) if node.has_when else None
         if node.join.cancel_rest:
             self._withdraw_all(turn, flow, node.rest, entry.scope, f"{node.id} needs it no more")
-        turn.emit(e.NodeEvaluated(state.next_activation, node.id, entry.scope, visit, done.output, done.outcome, taken, done.vars))
+        turn.emit(
+            e.NodeEvaluated(
+                state.next_activation, node.id, entry.scope, visit, done.output, done.outcome, taken, done.vars
+            )
+        )
         if done.message is not None:
             turn.emit(e.MessagePublished(done.message.type, done.message.payload, done.message.key))
         if node.cancels:
@@ -150,7 +169,7 @@ class FlowProgram:
             if is_candidate(edge, outcome) and (edge.when is None or moment.evaluate(edge.when))
         ]
 
-    # -- directives --------------------------------------------------------------------------------------------------------
+    # -- directives -------------------------------------------------------------------------------
 
     def _carry_out(self, turn: Turn, node: Node, activation: Activation, directive: Directive) -> None:
         state = turn.state
@@ -167,8 +186,20 @@ class FlowProgram:
             case Call():
                 run = child_run_id(state, activation)
                 child = directive
-                turn.emit(e.ChildRequested(activation.id, run, child.definition, child.version, child.input, child.wait, child.on_parent_close))
-                turn.effects.append(effects.StartChild(activation.id, run, child.definition, child.version, child.input))
+                turn.emit(
+                    e.ChildRequested(
+                        activation.id,
+                        run,
+                        child.definition,
+                        child.version,
+                        child.input,
+                        child.wait,
+                        child.on_parent_close,
+                    )
+                )
+                turn.effects.append(
+                    effects.StartChild(activation.id, run, child.definition, child.version, child.input)
+                )
             case Iterate():
                 loops.begin(self, turn, node, activation, directive)
             case Refuse(failure=failure):
@@ -193,9 +224,11 @@ class FlowProgram:
             directive = Refuse(failure_from(problem, node.id))
         self._carry_out(turn, node, activation, directive)
 
-    # -- results -----------------------------------------------------------------------------------------------------------
+    # -- results ----------------------------------------------------------------------------------
 
-    def completed(self, turn: Turn, activation: Activation, output: Json, outcome: str | None, variables: dict[str, Any] | None) -> None:
+    def completed(
+        self, turn: Turn, activation: Activation, output: Json, outcome: str | None, variables: dict[str, Any] | None
+    ) -> None:
         node = self.graph.by_id[activation.node]
         if activation.detached:
             turn.emit(e.ActivationCompleted(activation.id, output))
@@ -221,7 +254,12 @@ class FlowProgram:
         if outcome is not None:
             if state.errors_in_a_row >= state.limits.max_errors:
                 turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, output=output))
-                many = Failure("TOO_MANY_ERRORS", f"more than {state.limits.max_errors} errors in a row", node=node.id, details={"last": failure.as_dict()})
+                many = Failure(
+                    "TOO_MANY_ERRORS",
+                    f"more than {state.limits.max_errors} errors in a row",
+                    node=node.id,
+                    details={"last": failure.as_dict()},
+                )
                 fail_run(turn, many, activation.id)
                 return
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=outcome, output=output))
@@ -247,25 +285,44 @@ class FlowProgram:
         if activation.phase == "sleeping":
             self.completed(turn, activation, activation.output, None, None)
         else:
-            self.failed(turn, activation, Failure("SIGNAL_TIMEOUT", f"the signal {activation.signal!r} did not come in time", node=activation.node), None)
+            self.failed(
+                turn,
+                activation,
+                Failure(
+                    "SIGNAL_TIMEOUT", f"the signal {activation.signal!r} did not come in time", node=activation.node
+                ),
+                None,
+            )
 
-    # -- withdrawing -------------------------------------------------------------------------------------------------------
+    # -- withdrawing ------------------------------------------------------------------------------
 
     def _win(self, turn: Turn, node: Node, winner: Activation) -> None:
         for other in list(turn.state.activations.values()):
             rival = self.graph.by_id[other.node]
-            if rival.race == node.race and other.scope == winner.scope and other.visit == winner.visit and not other.detached:
+            if (
+                rival.race == node.race
+                and other.scope == winner.scope
+                and other.visit == winner.visit
+                and not other.detached
+            ):
                 self.withdraw(turn, other, f"{node.id} won the race")
 
     def _withdraw_all(self, turn: Turn, flow: FlowState, nodes: frozenset[str], scope: int, reason: str) -> None:
         """Withdraws what is ready or alive of these nodes in this scope."""
-        for entry in [entry for entry in flow.ready if entry.scope == scope and self.graph.nodes[entry.node].id in nodes]:
+        for entry in [
+            entry for entry in flow.ready if entry.scope == scope and self.graph.nodes[entry.node].id in nodes
+        ]:
             if entry in flow.ready:
                 id = self.graph.nodes[entry.node].id
                 visit = flow.scopes[scope].visits.get(entry.node, 0) + 1
                 turn.emit(e.NodeSkipped(id, scope, visit, "withdrawn"))
         for activation in list(turn.state.activations.values()):
-            if activation.scope == scope and activation.node in nodes and not activation.detached and activation.id in turn.state.activations:
+            if (
+                activation.scope == scope
+                and activation.node in nodes
+                and not activation.detached
+                and activation.id in turn.state.activations
+            ):
                 self.withdraw(turn, activation, reason)
 
     def withdraw(self, turn: Turn, activation: Activation, reason: str) -> None:
@@ -274,7 +331,7 @@ class FlowProgram:
         else:
             withdraw(turn, activation, reason)
 
-    # -- beside the graph --------------------------------------------------------------------------------------------------
+    # -- beside the graph -------------------------------------------------------------------------
 
     def undo(self, turn: Turn, entry: Undo, scope: int) -> None:
         told = {"input": entry.input, "output": entry.output, "key": entry.key, "node": entry.node}
@@ -285,7 +342,11 @@ class FlowProgram:
         assert closing is not None
         if number >= len(self.graph.after):
             return False
-        told = {"status": closing.status, "output": closing.output, "error": closing.failure.as_dict() if closing.failure else None}
+        told = {
+            "status": closing.status,
+            "output": closing.output,
+            "error": closing.failure.as_dict() if closing.failure else None,
+        }
         self._start_detached(turn, self.graph.after[number], ROOT, told, None)
         return True
 
@@ -306,7 +367,11 @@ class FlowProgram:
         elif isinstance(directive, Execute | Sleep | Done):
             self._carry_out(turn, node, state.activations[id], directive)
         else:
-            turn.emit(e.ActivationFailed(id, 1, Failure("NOT_HERE", f"{node.type.name} cannot run beside the graph", node=node.id)))
+            turn.emit(
+                e.ActivationFailed(
+                    id, 1, Failure("NOT_HERE", f"{node.type.name} cannot run beside the graph", node=node.id)
+                )
+            )
 
     def compensation(self, state: RunState, cancelled: bool) -> str:
         if not cancelled:
@@ -314,7 +379,7 @@ class FlowProgram:
         declared = any(self.graph.by_id[entry.node].compensate_on_cancel for entry in state.scopes[ROOT].undo)
         return self.graph.compensation if declared else "skip"
 
-    # -- what the kernel asks ----------------------------------------------------------------------------------------------
+    # -- what the kernel asks ---------------------------------------------------------------------
 
     def signalled(self, turn: Turn) -> None:
         loops.take_signals(self, turn, turn.state.body)

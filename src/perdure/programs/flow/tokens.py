@@ -1,17 +1,18 @@
 """Tokens, joins and closing: how arrivals become activations.
 
-When an activation ends, every outgoing edge gets a token, live or dead. A join collects tokens by generation: the k-th token of an
-edge belongs to generation k. What a generation needs is the node's rule:
+When an activation ends, every outgoing edge gets a token, live or dead. A join collects tokens by generation: the
+k-th token of an edge belongs to generation k. What a generation needs is the node's rule:
 
     all      every edge has arrived; runs if one was live, is skipped otherwise
     first    the first live one; n_of_m: the n-th live one; skipped when that cannot happen any more
     any      every live one, on its own (or `threads` of them together); dead ones are absorbed
 
-**Components** tell when nothing more can arrive. A component (a cycle, or a chain) is closed when none of its nodes is ready or active and all
-edges that lead into it come from closed components. Then what is left half-arrived at its joins is settled as if the missing edges were
-dead, and the closing goes on downstream. Edges that leave a cycle carry only live tokens; the dead one, if none was taken, is sent by the
-closing. So every join is settled at some time, no run hangs on a token that cannot come, and each edge and component is looked at a
-bounded number of times: the cost is O(edges resolved).
+**Components** tell when nothing more can arrive. A component (a cycle, or a chain) is closed when none of its nodes
+is ready or active and all edges that lead into it come from closed components. Then what is left half-arrived at its
+joins is settled as if the missing edges were dead, and the closing goes on downstream. Edges that leave a cycle carry
+only live tokens; the dead one, if none was taken, is sent by the closing. So every join is settled at some time, no
+run hangs on a token that cannot come, and each edge and component is looked at a bounded number of times: the cost is
+O(edges resolved).
 
 Everything here applies; nothing decides. It runs the same on replay.
 """
@@ -47,7 +48,7 @@ def body_of(graph: Graph, scope: FlowScope) -> Body:
     return body
 
 
-# -- arrivals ----------------------------------------------------------------------------------------------------------------
+# -- arrivals ------------------------------------------------------------------------------------
 
 
 def send(flow: FlowState, scope: FlowScope, edge: Edge, live: bool, value: Json) -> None:
@@ -137,7 +138,7 @@ def gather(node: Node, values: dict[int, Json]) -> Json:
     return {node.ins[place].source.id: values[place] for place in sorted(values)}
 
 
-# -- readiness ---------------------------------------------------------------------------------------------------------------
+# -- readiness -----------------------------------------------------------------------------------
 
 
 def make_ready(flow: FlowState, scope: FlowScope, node: Node, live: bool, value: Json) -> None:
@@ -205,7 +206,7 @@ def release_layer(graph: Graph, flow: FlowState, scope: FlowScope, node: Node) -
                 hold(flow, scope, graph.nodes[entry.node], entry)
 
 
-# -- closing -----------------------------------------------------------------------------------------------------------------
+# -- closing -------------------------------------------------------------------------------------
 
 
 def leave(graph: Graph, flow: FlowState, scope: FlowScope, node: Node) -> None:
@@ -259,7 +260,8 @@ def edge_dies(flow: FlowState, scope: FlowScope, edge: Edge) -> None:
 
 
 def settle_joins(flow: FlowState, scope: FlowScope, component: Component) -> bool:
-    """Nothing more can arrive here: settles the first half-arrived join as if its missing edges were dead. True if one was."""
+    """Nothing more can arrive here: settles the first half-arrived join as if its missing edges were dead. True if
+    one was."""
     for node in component.nodes:
         join = scope.joins.get(node.index)
         if join is None:
@@ -273,7 +275,9 @@ def settle_joins(flow: FlowState, scope: FlowScope, component: Component) -> boo
         while join.open:
             generation = join.open.pop(0)
             join.first += 1
-            for place in range(len(node.ins)):  # inside a cycle a later round may still come: it must not be taken for this one
+            for place in range(
+                len(node.ins)
+            ):  # inside a cycle a later round may still come: it must not be taken for this one
                 join.counts[place] = max(join.counts.get(place, 0), join.first)
             if not generation.fired:
                 live = node.join.rule is JoinRule.ALL and generation.live > 0
