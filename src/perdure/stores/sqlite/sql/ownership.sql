@@ -1,0 +1,82 @@
+-- name: lease
+SELECT 1 FROM workers WHERE id = ?1 AND expires_at > ?2;
+
+-- name: renew
+INSERT INTO workers (id, expires_at) VALUES (?1, ?2)
+ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE expires_at > ?3;
+
+-- name: forget workers
+DELETE FROM workers WHERE expires_at < ?;
+
+-- name: no workers
+DELETE FROM workers;
+
+-- name: no worker
+DELETE FROM workers WHERE id = ?;
+
+-- name: dead owners
+-- Jumps from owner to owner along the index, so that it costs as much as there are workers, not runs.
+WITH RECURSIVE owners (owner) AS (
+    SELECT min(owner) FROM runs WHERE owner IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(r.owner) FROM runs AS r WHERE r.owner > owners.owner AND r.owner IS NOT NULL)
+    FROM owners WHERE owners.owner IS NOT NULL
+)
+SELECT json_group_array(owner) FROM owners
+WHERE owner IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM workers AS w WHERE w.id = owners.owner AND w.expires_at > ?1);
+
+-- name: void
+UPDATE runs
+SET owner = NULL, died = 1, epoch = epoch + 1,
+    wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
+WHERE id IN (SELECT id FROM runs WHERE owner = ?2 ORDER BY id LIMIT ?3);
+
+-- name: void one
+UPDATE runs
+SET owner = NULL, died = 1, epoch = epoch + 1,
+    wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
+WHERE id = ?2;
+
+-- name: void all
+UPDATE runs
+SET owner = NULL, died = 1, epoch = epoch + 1,
+    wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
+WHERE owner IS NOT NULL;
+
+-- name: due
+SELECT json_group_array(id) FROM (
+    SELECT id FROM runs
+    WHERE owner IS NULL AND wake_at IS NOT NULL AND wake_at <= ?1
+    ORDER BY wake_at, id
+    LIMIT ?2
+);
+
+-- name: owner
+SELECT owner FROM runs WHERE id = ?;
+
+-- name: take
+UPDATE runs SET owner = ?1, epoch = epoch + 1 WHERE id IN (SELECT value FROM json_each(?2));
+
+-- name: taken
+SELECT json_group_array(json_array(
+    json_array(r.id, r.namespace, r.definition, r.version, r.hash, r.program, r.status, r.seq, r.epoch, r.turn_id, r.owner,
+               r.wake_at, r.inbox_seq, r.created_at, r.updated_at, r.closed_at, r."trigger", r."key", r.parent,
+               r.attributes, CAST(r.result AS TEXT)),
+    r.died) ORDER BY c."key")
+FROM json_each(?1) AS c CROSS JOIN runs AS r ON r.id = c.value;
+
+-- name: release
+UPDATE runs
+SET owner = NULL, died = 0,
+    wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
+WHERE owner = ?2 AND id IN (SELECT value FROM json_each(?3));
+
+-- name: release all
+UPDATE runs
+SET owner = NULL, died = 0,
+    wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
+WHERE owner = ?2;
+
+-- name: next wake
+SELECT min(wake_at) FROM runs WHERE owner IS NULL AND wake_at IS NOT NULL;
