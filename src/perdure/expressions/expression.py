@@ -97,12 +97,14 @@ def check_expression(source: str, *, limits: Limits = DEFAULT_LIMITS) -> list[Pr
         _readable(source, limits)
         to = Emitter(source, limits, "error")
         to.emit(parse(source, limits))
-        if to.problems:
-            return [Problem.of(each) for each in to.problems]
-        _compiled(source, limits, "error")
+        found = to.problems
+        if not found:
+            _compiled(source, limits, "error")
     except ExpressionError as fault:
         return [Problem.of(fault)]
-    return []
+    except RecursionError:
+        return [Problem.of(_too_deep(source))]
+    return [Problem.of(each) for each in found]
 
 
 def cache_info() -> CacheInfo:
@@ -121,11 +123,16 @@ def _readable(source: Any, limits: Limits) -> None:
         raise placed(ExpressionSyntax(f"U+{ord(source[at]):04X} is not text"), source[:at] + "\ufffd", at, at + 1)
 
 
+def _too_deep(source: str) -> ExpressionLimit:
+    """The parser's own limit comes first, unless the caller has used up most of the stack."""
+    return placed(ExpressionLimit("the expression is nested too deeply"), source, 0, 1)
+
+
 @lru_cache(maxsize=CACHE_SIZE)
 def _compiled(source: str, limits: Limits, missing: MissingPolicy) -> Expression:
     _readable(source, limits)
     try:
         made, to = emit_function(parse(source, limits), source, limits, missing)
     except (RecursionError, MemoryError):
-        raise placed(ExpressionLimit("the expression is nested too deeply"), source, 0, 1) from None
+        raise _too_deep(source) from None
     return Expression(source, cast(Evaluate, made), frozenset(to.reads), metered=to.needs_meter)

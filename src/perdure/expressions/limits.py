@@ -57,21 +57,23 @@ def spend(meter: Meter, units: int) -> None:
     """Pay for work that is about to be done."""
     meter[1] -= units
     if meter[1] < 0:
-        raise ExpressionLimit("this would touch or build more data than one expression may")
+        raise ExpressionLimit(f"this would touch or build {units:,} items, which is too much for one expression")
 
 
 def spend_text(meter: Meter, characters: int) -> None:
     """Pay for reading or building `characters` of text."""
     meter[1] -= characters >> 4
     if meter[1] < 0:
-        raise ExpressionLimit(f"this would read or build {characters:,} more characters than one expression may")
+        raise ExpressionLimit(
+            f"this would read or build {characters:,} characters, which is too much for one expression"
+        )
 
 
 def spend_steps(meter: Meter, steps: int) -> None:
     """Pay for turns of a comprehension or section before the first one."""
     meter[0] -= steps
     if meter[0] < 0:
-        raise ExpressionLimit("this would take more steps than one expression may")
+        raise ExpressionLimit(f"this would take {steps:,} steps, which is too much for one expression")
 
 
 def checked(number: float) -> float:

@@ -10,13 +10,12 @@ The rules, everywhere:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from perdure.errors import ExpressionFailed, ExpressionLimit, ValueMissing
 from perdure.expressions.limits import INTEGER_BITS, Meter, checked, spend, spend_steps, spend_text
 from perdure.expressions.places import nearest
-from perdure.expressions.values import Json, is_number, with_article
+from perdure.expressions.values import Json, is_number, is_object, with_article
 
 _NUMBERS: Final = frozenset({int, float})
 _LONG = 1_024  # characters above which comparing text is paid for
@@ -66,15 +65,15 @@ def same(meter: Meter, a: Json, b: Json) -> bool:
             return bool(a == b)
     elif kind_a is bool or kind_b is bool:
         return False
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+    if isinstance(a, list) and isinstance(b, list):
         if len(a) != len(b):
             return False
-        spend(meter, len(a) * 4)
+        spend(meter, 16 + len(a) * 8)
         return all(same(meter, x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
+    if is_object(a) and is_object(b):
         if len(a) != len(b):
             return False
-        spend(meter, len(a) * 4)
+        spend(meter, 16 + len(a) * 8)
         return all(key in b and same(meter, value, b[key]) for key, value in a.items())
     return bool(a == b)
 
@@ -85,10 +84,10 @@ def differ(meter: Meter, a: Json, b: Json) -> bool:
 
 def within(meter: Meter, a: Json, b: Json) -> bool:
     """`a in b`: a part of a text, an item of a list, a key of an object."""
-    if isinstance(b, list | tuple):
-        spend(meter, len(b) * 4)
+    if isinstance(b, list):
+        spend(meter, len(b) * 8)
         return any(same(meter, a, each) for each in b)
-    if isinstance(b, Mapping):
+    if is_object(b):
         return isinstance(a, str) and a in b
     if isinstance(b, str) and isinstance(a, str):
         spend_text(meter, len(b) * 2)
@@ -197,7 +196,7 @@ ARITHMETIC: Final = {"+": add, "-": sub, "*": mul, "/": div, "//": floordiv, "%"
 
 def member(of: Any, key: str | int) -> Json:
     """`of.key`: a key of an object. Digits also count as an index of a list."""
-    if isinstance(of, Mapping):
+    if is_object(of):
         name = str(key)
         if name in of:
             return of[name]
@@ -206,18 +205,18 @@ def member(of: Any, key: str | int) -> Json:
         raise ValueMissing(f"the object has no key {name!r}{hint}")
     if of is None:
         raise ValueMissing(f"null has no key {str(key)!r}")
-    if isinstance(key, int) and isinstance(of, list | tuple):
+    if isinstance(key, int) and isinstance(of, list):
         return index(of, key)
     raise ExpressionFailed(f"{with_article(of)} has no keys, so no {str(key)!r}")
 
 
 def index(of: Any, at: Json) -> Json:
     """`of[at]`: an item of a list, a character of a text, a key of an object."""
-    if isinstance(of, Mapping):
+    if is_object(of):
         if isinstance(at, str):
             return member(of, at)
         raise ExpressionFailed(f"the key of an object is text, not {with_article(at)}")
-    if isinstance(of, list | tuple | str):
+    if isinstance(of, (list, str)):
         if type(at) is not int:
             raise ExpressionFailed(f"the index of {with_article(of)} is a whole number, not {with_article(at)}")
         if not -len(of) <= at < len(of):
@@ -243,14 +242,14 @@ def cut(meter: Meter, of: Json, low: Json, high: Json, step: Json) -> Json:
 
 def turns(meter: Meter, source: Json, cost: int, names: int) -> list[Json]:
     """The items that a comprehension runs over, paid for before the first turn."""
-    if isinstance(source, Mapping):
+    if is_object(source):
         source = list(source)
-    if not isinstance(source, list | tuple):
+    if not isinstance(source, list):
         raise ExpressionFailed(f"a comprehension runs over a list or an object, not over {with_article(source)}")
     spend_steps(meter, len(source) * cost)
     if names > 1:
         for each in source:
-            if not isinstance(each, list | tuple) or len(each) != names:
+            if not isinstance(each, list) or len(each) != names:
                 raise ExpressionFailed(
                     f"each item must be a list of {names} to be taken apart, not {with_article(each)}"
                 )

@@ -14,14 +14,11 @@ from perdure.expressions.values import MISSING, Json
 
 def step(of: Any, key: Json) -> Any:
     """One step of a path through JSON, or MISSING. Never an attribute, never a call."""
-    if isinstance(of, Mapping):
-        if isinstance(key, str):
-            try:
-                return of[key]
-            except KeyError:
-                return MISSING
+    if type(of) is dict or isinstance(of, Mapping):
+        if type(key) is str:
+            return of.get(key, MISSING)
         return of.get(str(key), MISSING) if type(key) is int else MISSING
-    if isinstance(of, list | tuple | str) and type(key) is int:
+    if type(key) is int and isinstance(of, (list, str)):
         return of[key] if -len(of) <= key < len(of) else MISSING
     return MISSING
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
 
 from perdure.errors import ExpressionError, ExpressionLimit, ValueMissing
@@ -11,7 +11,7 @@ from perdure.expressions.limits import Limits, spend, spend_steps
 from perdure.expressions.mustache import Hole, Part, Partial, Plain, Section, Variable
 from perdure.expressions.places import moved, nearest, placed
 from perdure.expressions.reach import step, walk
-from perdure.expressions.values import MISSING, Env, Json, to_text
+from perdure.expressions.values import MISSING, Env, Json, is_object, to_text
 
 #: What becomes of a value that is not there: an error, the text of its placeholder, or nothing.
 Mode = Literal["strict", "lenient", "blank"]
@@ -126,7 +126,7 @@ class Rendering:
 
     def _section(self, part: Section, text: Text, stack: list[Any], written: list[str]) -> None:
         found = lookup(stack, part.path)
-        present = found is not MISSING and (bool(found) or isinstance(found, Mapping))
+        present = found is not MISSING and (bool(found) or is_object(found))
         if part.inverted:
             if not present:
                 self._all(text, part.parts, stack, written)
@@ -166,7 +166,7 @@ def missing(path: tuple[str | int, ...], env: Env) -> ValueMissing:
     found: Any = env
     hint = ""
     for at, key in enumerate(path):
-        meant = nearest(words[at], found) if isinstance(found, Mapping) else None
+        meant = nearest(words[at], found) if is_object(found) else None
         found = step(found, key)
         if found is MISSING:
             hint = f"; did you mean `{'.'.join([*words[:at], meant])}`?" if meant else ""

@@ -25,6 +25,7 @@ class Compiler:
     def __init__(
         self, mode: Mode, limits: Limits, partials: Mapping[str, str] | None, *, collect: bool = False
     ) -> None:
+        self.mode = mode
         self.lenient = mode == "lenient"
         self.limits = limits
         self.partials = partials
@@ -134,5 +135,5 @@ class Compiler:
         if part.name in self.partials:
             self.visited.add(part.name)
             self.text(self.partials[part.name])
-        elif not self.lenient:
+        elif self.mode == "strict":
             raise wrong(f"there is no partial {part.name!r}", source, part.start, part.start + len(part.literal))

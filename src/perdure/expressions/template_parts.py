@@ -23,7 +23,9 @@ class Whole:
         part = self.part
         found = to.hole(part, self.source) if isinstance(part, Hole) else to.variable(part, [to.env], self.source)
         if found is MISSING:
-            return part.literal if to.mode == "lenient" else None
+            if to.mode == "lenient":
+                return part.literal
+            return None if isinstance(part, Hole) else ""
         if to.escape == "html" and isinstance(found, str):
             return to.written(found, part, isinstance(part, Variable) and part.raw)
         return found

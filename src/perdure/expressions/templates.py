@@ -75,7 +75,7 @@ def compile_template(
     partials: Partials | None = None,
 ) -> Template:
     """The template that a JSON value is. In lenient mode a placeholder with a mistake in it is kept as text."""
-    if isinstance(value, str) and partials is None:
+    if isinstance(value, str) and partials is None and len(value) <= limits.source:
         return _compiled(value, mode, escape, limits)
     return Template(value, mode, escape, limits, partials or {})
 

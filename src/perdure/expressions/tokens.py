@@ -150,18 +150,17 @@ def _number(source: str, at: int, text: str) -> int | float:
     end = at + len(text)
     if source[end : end + 1].isalnum() or source[end : end + 1] == "_":
         raise wrong("this is not a number", source, at, end + 1, "numbers are written 12, 1_000, 1.5 or 1e3")
-    if not text.isdigit() and "_" not in text:
-        value = float(text)
+    digits = text.replace("_", "")
+    if not digits.isdigit():
+        value = float(digits)
         if value - value != 0:
             raise wrong("the number is too large for a float", source, at, end)
         return value
-    if len(text) > INTEGER_DIGITS:
+    if len(digits) > INTEGER_DIGITS:
         raise placed(ExpressionLimit(f"an integer has at most {INTEGER_BITS:,} bits"), source, at, end)
-    if "." in text or "e" in text or "E" in text:
-        return float(text.replace("_", ""))
-    if text[0] == "0" and len(text) > 1:
+    if digits[0] == "0" and len(digits) > 1:
         raise wrong("a number does not begin with 0", source, at, end)
-    return int(text.replace("_", ""))
+    return int(digits)
 
 
 def _unescaped(source: str, at: int, quoted: str) -> str:

@@ -39,8 +39,11 @@ def resolve_variables(
         values = {**outer, **values} if isinstance(outer, Mapping) else values
         scope[under] = values
     for name in order:
+        template, visible = templates[name], scope
+        if under is not None and (under,) in template.reads:  # a copy, or it could become a part of itself
+            visible = {**scope, under: {other: values[other] for other in values if other != name}}
         try:
-            value = templates[name].resolve(scope)
+            value = template.resolve(visible)
         except ExpressionError as fault:
             raise below(fault, name) from None
         values[name] = value

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from perdure.errors import ExpressionFailed, ValueMissing
-from perdure.expressions.functions.numbers import as_size
+from perdure.expressions.functions.numbers import as_size, in_order
 from perdure.expressions.functions.table import Functions
 from perdure.expressions.functions.texts import as_text
 from perdure.expressions.limits import Meter, spend, spend_text
-from perdure.expressions.operators import orderable, same
+from perdure.expressions.operators import same
 from perdure.expressions.paths import Path
-from perdure.expressions.values import MISSING, Json, is_number, to_text, weigh, with_article
+from perdure.expressions.values import MISSING, Json, is_number, is_object, to_text, weigh, with_article
 
 FUNCTIONS = Functions()
 
@@ -74,15 +74,11 @@ def _end(items: Any, at: int, fallback: Json) -> Json:
     ("sorted([3, 1, 2])", "[1, 2, 3]"),
     ("[x.name for x in sorted(order.items, 'price', reverse=true)]", '["Desk", "Lamp"]'),
 )
-def in_order(meter: Meter, items: Any, by: Any = None, reverse: Any = False) -> list[Json]:
+def arranged(meter: Meter, items: Any, by: Any = None, reverse: Any = False) -> list[Json]:
     plain = as_list(meter, items)
     pick = keyed(meter, plain, by)
-    keys = [pick(each) for each in plain]
-    for key in keys:
-        orderable(meter, key, keys[0])
-        if isinstance(key, str):
-            spend_text(meter, len(key))
-    spend(meter, len(plain) * len(plain).bit_length())
+    keys = in_order(meter, [pick(each) for each in plain])
+    spend(meter, len(plain) * len(plain).bit_length() // 2)
     order = sorted(range(len(plain)), key=keys.__getitem__, reverse=bool(reverse))
     return [plain[at] for at in order]
 
@@ -118,7 +114,7 @@ def _identity(meter: Meter, value: Json) -> tuple[str, Any]:
     """A hashable that is equal exactly when the values are."""
     if is_number(value):
         return "number", value
-    if isinstance(value, list | Mapping):
+    if isinstance(value, list) or is_object(value):
         spend_text(meter, weigh(value, meter, {}) * 4)
         return "json", json.dumps(value, sort_keys=True)
     return type(value).__name__, value

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from perdure.errors import ExpressionFailed
 from perdure.expressions.functions.table import Functions
-from perdure.expressions.limits import Meter, checked, spend
-from perdure.expressions.operators import add as plus
-from perdure.expressions.operators import gt, lt
+from perdure.expressions.limits import Meter, checked, spend, spend_text
+from perdure.expressions.operators import orderable
 from perdure.expressions.values import Json, is_number, with_article
 
 FUNCTIONS = Functions()
+
+_NUMBERS: Final = frozenset({int, float})
 
 
 def as_number(value: Any) -> Any:
@@ -75,16 +76,18 @@ def fixed(number: Any, places: Any) -> str:
     ("sum(x.price * x.quantity for x in order.items)", "1500.0"),
 )
 def total(meter: Meter, numbers: Any) -> Json:
-    result: Any = 0
-    for each in _items(meter, numbers):
-        result = plus(meter, result, as_number(each))
-    return result
+    if not isinstance(numbers, list):
+        raise ExpressionFailed(f"a list of numbers is needed, not {with_article(numbers)}")
+    spend(meter, len(numbers) * 2)
+    if not _NUMBERS.issuperset(map(type, numbers)):
+        as_number(next(each for each in numbers if not is_number(each)))
+    return checked(sum(numbers))
 
 
 @FUNCTIONS.add("avg", "The mean of a list of numbers; null for an empty list.", ("avg([1, 2, 6])", "3.0"))
 def average(meter: Meter, numbers: Any) -> Json:
-    count = len(_items(meter, numbers))
-    return checked(total(meter, numbers) / count) if count else None
+    found = total(meter, numbers)
+    return checked(found / len(numbers)) if numbers else None
 
 
 @FUNCTIONS.add(
@@ -94,11 +97,7 @@ def average(meter: Meter, numbers: Any) -> Json:
     ("min('b', 'a')", '"a"'),
 )
 def least(meter: Meter, value: Any, *others: Any) -> Json:
-    found, *rest = _several(meter, value, others)
-    for each in rest:
-        if lt(meter, each, found):
-            found = each
-    return found
+    return min(_several(meter, value, others))
 
 
 @FUNCTIONS.add(
@@ -108,26 +107,26 @@ def least(meter: Meter, value: Any, *others: Any) -> Json:
     ("max(1, 2.5)", "2.5"),
 )
 def greatest(meter: Meter, value: Any, *others: Any) -> Json:
-    found, *rest = _several(meter, value, others)
-    for each in rest:
-        if gt(meter, each, found):
-            found = each
-    return found
+    return max(_several(meter, value, others))
 
 
-def _items(meter: Meter, value: Json) -> list[Json]:
-    if not isinstance(value, list):
-        raise ExpressionFailed(f"a list of numbers is needed, not {with_article(value)}")
-    spend(meter, len(value) * 4)
-    return value
-
-
-def _several(meter: Meter, value: Json, others: tuple[Json, ...]) -> list[Json]:
+def _several(meter: Meter, value: Json, others: tuple[Json, ...]) -> list[Any]:
     if others:
-        return [value, *others]
+        return in_order(meter, [value, *others])
     if not isinstance(value, list):
-        raise ExpressionFailed(f"a list or several values are needed, not one {with_article(value)}")
+        raise ExpressionFailed(f"a list or several values are needed, not just {with_article(value)}")
     if not value:
         raise ExpressionFailed("an empty list has no least and no greatest value")
-    spend(meter, len(value) * 4)
-    return value
+    return in_order(meter, value)
+
+
+def in_order(meter: Meter, values: list[Any]) -> list[Any]:
+    """The same values, of which it is now sure that any two have an order."""
+    spend(meter, len(values) * 2)
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        spend_text(meter, sum(map(len, values)))
+    elif not kinds <= _NUMBERS:
+        for each in values:
+            orderable(meter, each, values[0])
+    return values

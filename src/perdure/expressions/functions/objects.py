@@ -10,13 +10,13 @@ from perdure.expressions.functions.table import Functions
 from perdure.expressions.limits import Meter, spend
 from perdure.expressions.operators import text_key
 from perdure.expressions.paths import Path
-from perdure.expressions.values import MISSING, Json, with_article
+from perdure.expressions.values import MISSING, Json, is_object, with_article
 
 FUNCTIONS = Functions()
 
 
 def as_object(meter: Meter, value: Any) -> Mapping[str, Json]:
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise ExpressionFailed(f"an object is needed, not {with_article(value)}")
     spend(meter, len(value) * 2)
     return value
@@ -68,7 +68,7 @@ def from_items(meter: Meter, pairs: Any) -> dict[str, Json]:
     ("order.get('note', 'none')", '"none"'),
 )
 def get(of: Any, path: Any, fallback: Json = None) -> Json:
-    if isinstance(of, Mapping) and isinstance(path, str) and path in of:
+    if is_object(of) and isinstance(path, str) and path in of:
         return of[path]
     if isinstance(path, int) and not isinstance(path, bool):
         found = Path((path,)).find(of)

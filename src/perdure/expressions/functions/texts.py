@@ -93,7 +93,7 @@ def join(meter: Meter, items: Any, separator: Any = "") -> str:
         items, separator = separator, items
     if not isinstance(items, list):
         raise ExpressionFailed(f"a list is needed to join, not {with_article(items)}")
-    spend(meter, len(items) * 2)
+    spend(meter, len(items) * 8)
     spend_text(meter, len(as_text(separator)) * len(items) + sum(len(each) for each in items if isinstance(each, str)))
     return str(separator.join([_piece(meter, each) for each in items]))
 
