@@ -1,0 +1,70 @@
+"""Commands for runs that somebody else may own. Senders that come together share a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from perdure.ports.hints import Hint
+from perdure.ports.inbox import Received, Sent, Waiting
+from perdure.stores.postgres.hints import PostgresHints
+from perdure.stores.postgres.lanes import Lanes
+from perdure.stores.postgres.links import Pool
+from perdure.stores.postgres.queries import load_queries
+
+_SQL = load_queries("inbox")
+GROUP = 128
+
+
+class _Sending(msgspec.Struct, frozen=True):
+    namespace: str
+    run: str
+    command: bytes
+    request_id: str
+
+
+class PostgresInbox:
+    def __init__(self, pool: Pool, hints: PostgresHints, now: Callable[[], int | None]) -> None:
+        self._pool = pool
+        self._hints = hints
+        self._now = now
+        self._serial = 0
+        self._lanes: Lanes[_Sending, Sent] = Lanes(
+            self._send_group, width=1, limit=GROUP, name=self._name, weight=lambda each: len(each.command)
+        )
+
+    def _name(self, _: _Sending) -> str:
+        self._serial += 1  # two of one run may share a group
+        return str(self._serial)
+
+    async def send(self, namespace: str, run: str, command: bytes, request_id: str) -> Sent:
+        return await self._lanes.submit(_Sending(namespace, run, command, request_id))
+
+    async def _send_group(self, group: Sequence[_Sending]) -> Sequence[Sent | BaseException]:
+        rows = await self._pool.fetch_here(
+            _SQL["send"],
+            [each.namespace for each in group],
+            [each.run for each in group],
+            [each.command for each in group],
+            [each.request_id for each in group],
+            self._now(),
+        )
+        for row in rows:
+            if row["verdict"] == "accepted":
+                if row["owner"] is None:
+                    self._hints.give(Hint.DUE)
+                else:
+                    self._hints.give(Hint.INBOX, row["owner"])
+        return [Sent(row["verdict"]) for row in rows]
+
+    async def receive(self, worker: str, runs: Sequence[str] | None = None) -> Received:
+        if runs is None:
+            rows = await self._pool.fetch(_SQL["receive_all"], worker)
+        else:
+            rows = await self._pool.fetch(_SQL["receive"], list(runs))
+        waiting = [Waiting(row["id"], row["run"], row["request_id"], row["command"]) for row in rows if row["id"]]
+        return Received(waiting, {row["run"]: row["inbox_seq"] for row in rows})
+
+    async def close(self) -> None:
+        await self._lanes.close()

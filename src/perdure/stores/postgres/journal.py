@@ -1,0 +1,240 @@
+"""The log: group commit of turns, and reading runs back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from zlib import crc32
+
+from perdure.errors import CommitUnknown, StoreUnavailable
+from perdure.model.codec import decode_refs
+from perdure.ports.blobs import CHUNK
+from perdure.ports.hints import Hint
+from perdure.ports.journal import (
+    COMMITTED,
+    FENCED,
+    INBOX_MOVED,
+    STALE_DEFINITION,
+    Head,
+    Loaded,
+    Outcome,
+    Row,
+    TurnWrite,
+    Verdict,
+)
+from perdure.stores.postgres.failures import AnswerLost, is_one_turns_fault
+from perdure.stores.postgres.hints import PostgresHints
+from perdure.stores.postgres.lanes import Lanes
+from perdure.stores.postgres.links import Pool, Rows
+from perdure.stores.postgres.queries import load_queries
+from perdure.stores.postgres.records import head_of, pack, pack_off_loop, pieces, row_of, unpack_off_loop
+from perdure.stores.postgres.turns import Packed, further_columns, is_plain, plain_columns, weight
+
+_SQL = load_queries("journal")
+_BLOBS = load_queries("blobs")
+
+COMMIT_SESSION = {
+    # One plan for ever, and always the same: from the given ids to the heads by index, in the given order.
+    "plan_cache_mode": "force_generic_plan",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+}
+LARGE_SNAPSHOT = 64 * 1024
+GROUP = 128
+LOADS = 64
+
+_log = logging.getLogger(__name__)
+_OUTCOMES = {"fenced": FENCED, "inbox moved": INBOX_MOVED, "stale definition": STALE_DEFINITION}
+
+
+class PostgresJournal:
+    def __init__(self, committers: Pool, readers: Pool, hints: PostgresHints, now: Callable[[], int | None]) -> None:
+        self._committers = committers
+        self._readers = readers
+        self._hints = hints
+        self._now = now
+        self._lanes: Lanes[TurnWrite, Outcome] = Lanes(
+            self._write_group, width=committers.size, limit=GROUP, name=lambda turn: turn.run, weight=weight
+        )
+        self._loads: Lanes[str, Loaded | None] = Lanes(self._load_group, width=2, limit=LOADS, name=lambda run: run)
+        self._preparing: set[asyncio.Task[Outcome]] = set()
+        self._snapshots: dict[str, Packed] = {}
+
+    def commit(self, turn: TurnWrite) -> Awaitable[Outcome]:
+        if not turn.blobs and (turn.snapshot is None or len(turn.snapshot) < LARGE_SNAPSHOT):
+            return self._lanes.submit(turn)
+        task = asyncio.ensure_future(self._prepare(turn))
+        self._preparing.add(task)
+        task.add_done_callback(self._preparing.discard)
+        return task
+
+    async def load(self, run: str) -> Loaded | None:
+        return await self._loads.submit(run)
+
+    async def head(self, run: str) -> Head | None:
+        rows = await self._readers.fetch(_SQL["head"], run)
+        return head_of(rows[0]) if rows else None
+
+    async def history(self, run: str, after: int = 0, limit: int = 1000) -> Sequence[Row]:
+        return [row_of(row) for row in await self._readers.fetch(_SQL["history"], run, after, limit)]
+
+    async def close(self) -> None:
+        if self._preparing:
+            await asyncio.wait(self._preparing)
+        await self._lanes.close()
+        await self._loads.close()
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    async def _prepare(self, turn: TurnWrite) -> Outcome:
+        """What is large goes ahead on its own, so that the neighbours in the group need not wait for it."""
+        if turn.blobs:
+            await self._keep_blobs(turn)
+        if turn.snapshot is not None:
+            self._snapshots[turn.turn_id] = await pack_off_loop(turn.snapshot)
+        try:
+            return await self._lanes.submit(turn)
+        finally:
+            self._snapshots.pop(turn.turn_id, None)
+
+    async def _keep_blobs(self, turn: TurnWrite) -> None:
+        names: list[str] = []
+        places: list[int] = []
+        packed: list[Packed] = []
+        for name, content in turn.blobs.items():
+            for place, piece in enumerate(pieces(content, CHUNK)):
+                names.append(name)
+                places.append(place)
+                packed.append(await pack_off_loop(piece))
+        await self._readers.fetch(
+            _BLOBS["keep"],
+            turn.new.namespace if turn.new is not None else None,
+            turn.run,
+            list(turn.blobs),
+            [len(content) for content in turn.blobs.values()],
+            names,
+            places,
+            [flag for flag, _ in packed],
+            [data for _, data in packed],
+            self._now(),
+        )
+
+    async def _write_group(self, turns: Sequence[TurnWrite]) -> Sequence[Outcome | BaseException]:
+        gives_up = asyncio.get_running_loop().time() + self._committers.deadline
+        return await self._write_or_split(turns, gives_up)
+
+    async def _write_or_split(self, turns: Sequence[TurnWrite], gives_up: float) -> Sequence[Outcome | BaseException]:
+        """The whole group, or if the server refuses it, its halves: a poisonous turn fails alone."""
+        try:
+            return await self._write(turns)
+        except AnswerLost as problem:
+            unknown = f"whether the turn is committed is not known: {problem.message}"
+            return [CommitUnknown(unknown, remedy="read the head again") for _ in turns]
+        except Exception as problem:
+            if len(turns) == 1 or not is_one_turns_fault(problem):
+                return [problem] * len(turns)
+        if asyncio.get_running_loop().time() > gives_up:
+            return [StoreUnavailable("the group could not be written in time", remedy="try again") for _ in turns]
+        half = len(turns) // 2
+        return [
+            *await self._write_or_split(turns[:half], gives_up),
+            *await self._write_or_split(turns[half:], gives_up),
+        ]
+
+    async def _write(self, turns: Sequence[TurnWrite]) -> Sequence[Outcome | BaseException]:
+        columns = plain_columns(turns)
+        if all(map(is_plain, turns)):
+            rows = await self._committers.fetch_here(_SQL["commit_turns"], *columns, self._now())
+        else:
+            snapshots = {
+                turn.run: self._snapshots.get(turn.turn_id) or pack(turn.snapshot)
+                for turn in turns
+                if turn.snapshot is not None
+            }
+            further = further_columns(turns, snapshots)
+            rows = await self._committers.fetch_here(_SQL["commit_full_turns"], *columns, *further, self._now())
+        if not rows:
+            self._tell(turns)
+            return [COMMITTED] * len(turns)
+        return self._outcomes(turns, rows)
+
+    def _outcomes(self, turns: Sequence[TurnWrite], rows: Rows) -> Sequence[Outcome | BaseException]:
+        refused: dict[str, Outcome | BaseException] = {}
+        for row in rows:
+            match row["verdict"]:
+                case "sent":
+                    self._hints.give(*(Hint.INBOX, row["existing_run"]) if row["existing_run"] else (Hint.DUE,))
+                case "key exists":
+                    refused[row["run"]] = Outcome(Verdict.KEY_EXISTS, row["existing_run"], row["existing_digest"])
+                case "again":
+                    refused[row["run"]] = StoreUnavailable("another start was in the way", remedy="try again")
+                case verdict:
+                    refused[row["run"]] = _OUTCOMES[verdict]
+        self._tell([turn for turn in turns if turn.run not in refused])
+        return [refused.get(turn.run, COMMITTED) for turn in turns]
+
+    def _tell(self, turns: Sequence[TurnWrite]) -> None:
+        give = self._hints.give
+        for turn in turns:
+            if turn.owner is None:
+                if turn.status.is_final:
+                    give(Hint.CLOSED, turn.run)
+                elif turn.wake_at is not None and turn.wake_at <= turn.at:
+                    give(Hint.DUE)
+            if turn.messages:
+                give(Hint.OUTBOX)
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    async def _load_group(self, runs: Sequence[str]) -> Sequence[Loaded | BaseException | None]:
+        return await self._load_older(runs, [None] * len(runs))
+
+    async def _load_older(
+        self, runs: Sequence[str], older: Sequence[int | None]
+    ) -> list[Loaded | BaseException | None]:
+        """From snapshots older than that. Heads first, then the rows up to them: rows never change, so together they
+        are one moment."""
+        heads = {row["id"]: row for row in await self._readers.fetch_here(_SQL["heads"], list(runs), list(older))}
+        rows: dict[str, list[Row]] = defaultdict(list)
+        wanted: dict[tuple[str, str], None] = {}
+        if heads:
+            found = await self._readers.fetch_here(
+                _SQL["rows"],
+                list(heads),
+                [row["snapshot_seq"] or 0 for row in heads.values()],
+                [row["seq"] for row in heads.values()],
+            )
+            for row in found:
+                rows[row["run"]].append(row_of(row))
+                if row["refs"]:
+                    wanted.update(((row["run"], ref.hash), None) for ref in decode_refs(row["refs"]))
+        blobs = await self._fetch_blobs(list(wanted))
+        loaded: list[Loaded | BaseException | None] = []
+        for run in runs:
+            head = heads.get(run)
+            if head is None:
+                loaded.append(None)
+            elif head["snapshot"] is None:
+                loaded.append(Loaded(head_of(head), 0, None, rows[run], blobs[run]))
+            elif crc32(head["snapshot"]) != head["crc"]:
+                _log.warning("the snapshot of run %s at %s is damaged; an older one serves", run, head["snapshot_seq"])
+                loaded += await self._load_older([run], [head["snapshot_seq"]])
+            else:
+                snapshot = await unpack_off_loop(head["packed"], head["snapshot"])
+                loaded.append(Loaded(head_of(head), head["snapshot_seq"], snapshot, rows[run], blobs[run]))
+        return loaded
+
+    async def _fetch_blobs(self, wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str, bytes]]:
+        blobs: dict[str, dict[str, bytes]] = defaultdict(dict)
+        if wanted:
+            runs, names = [run for run, _ in wanted], [name for _, name in wanted]
+            rows = await self._readers.fetch_here(_BLOBS["fetch"], runs, names)
+            parts: dict[tuple[str, str], list[bytes]] = defaultdict(list)
+            for row in rows:
+                parts[row["run"], row["hash"]].append(await unpack_off_loop(row["packed"], row["data"]))
+            for (run, hash), found in parts.items():
+                blobs[run][hash] = b"".join(found)
+        return blobs

@@ -1,0 +1,108 @@
+-- name: renew
+INSERT INTO workers AS w (id, lease_until, renewed_at)
+SELECT $1, c.now + $2, c.now FROM (SELECT coalesce($3::bigint, perdure_now()) AS now) c
+ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, renewed_at = excluded.renewed_at
+WHERE w.lease_until > excluded.renewed_at
+RETURNING true
+
+-- name: claim
+-- Runs of the dead first, then what is due, for a worker that has a lease. A lease that has run out is ended here, in the
+-- transaction that takes its runs, so that a renewal on its way is refused. Owners are found by skipping along the index,
+-- so that a run whose owner has no lease at all is found too. Nobody waits for a locked run: whoever holds it is about to
+-- move it. A closed run (somebody had acquired it) needs no new owner.
+WITH RECURSIVE clock AS MATERIALIZED (
+    SELECT coalesce($3::bigint, perdure_now()) AS now
+), me AS MATERIALIZED (
+    SELECT FROM workers w WHERE w.id = $1 AND w.lease_until > (SELECT now FROM clock)
+), owners (id) AS (
+    (SELECT r.owner FROM runs r WHERE r.owner IS NOT NULL AND EXISTS (SELECT FROM me) ORDER BY r.owner LIMIT 1)
+    UNION ALL
+    SELECT (SELECT r.owner FROM runs r WHERE r.owner > o.id AND r.owner IS NOT NULL ORDER BY r.owner LIMIT 1)
+    FROM owners o WHERE o.id IS NOT NULL
+), ended AS (
+    UPDATE workers w SET lease_until = 0
+    WHERE w.id IN (SELECT o.id FROM owners o) AND w.lease_until > 0 AND w.lease_until <= (SELECT now FROM clock)
+    RETURNING w.id
+), dead AS MATERIALIZED (
+    SELECT e.id FROM ended e
+    UNION ALL
+    SELECT o.id FROM owners o LEFT JOIN workers w ON w.id = o.id WHERE o.id IS NOT NULL AND coalesce(w.lease_until, 0) = 0
+), orphaned AS MATERIALIZED (
+    SELECT r.id, r.closed_at IS NOT NULL AS closed FROM runs r
+    WHERE r.owner = ANY (ARRAY(SELECT d.id FROM dead d)) LIMIT $2 FOR UPDATE SKIP LOCKED
+), due AS MATERIALIZED (
+    SELECT r.id FROM runs r WHERE r.due_at <= (SELECT now FROM clock) AND EXISTS (SELECT FROM me)
+    ORDER BY r.due_at LIMIT greatest($2 - (SELECT count(*) FROM orphaned), 0) FOR UPDATE SKIP LOCKED
+), freed AS (
+    UPDATE runs r SET owner = NULL, epoch = r.epoch + 1 FROM orphaned o WHERE r.id = o.id AND o.closed
+), taken AS (
+    UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = t.died
+    FROM (SELECT o.id, true AS died FROM orphaned o WHERE NOT o.closed UNION ALL SELECT d.id, false FROM due d) t
+    WHERE r.id = t.id
+    RETURNING r.*
+)
+SELECT * FROM taken ORDER BY wake_at NULLS FIRST, id
+
+-- name: claimed
+-- What earlier calls claimed whose answers were lost.
+SELECT * FROM runs WHERE owner = $1 AND claim = ANY ($2::text[]) ORDER BY wake_at NULLS FIRST, id
+
+-- name: acquire
+-- `seen` is the owner before we waited for the lock: one that changed meanwhile belongs to somebody whose lease this
+-- statement may not see yet, so the answer is no. $5: our own earlier calls for this run whose answers were lost.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($3::bigint, perdure_now()) AS now
+), me AS MATERIALIZED (
+    SELECT FROM workers w WHERE w.id = $1 AND w.lease_until > (SELECT now FROM clock)
+), seen AS MATERIALIZED (
+    SELECT r.owner FROM runs r WHERE r.id = $2
+), locked AS MATERIALIZED (
+    SELECT r.id, r.owner, r.claim, r.died FROM runs r WHERE r.id = $2 AND EXISTS (SELECT FROM me) FOR UPDATE
+), ended AS (
+    UPDATE workers w SET lease_until = 0
+    FROM locked l WHERE w.id = l.owner AND w.lease_until > 0 AND w.lease_until <= (SELECT now FROM clock)
+    RETURNING w.id
+), free AS MATERIALIZED (
+    SELECT l.id, CASE WHEN l.owner = $1 THEN l.died ELSE l.owner IS NOT NULL END AS died
+    FROM locked l LEFT JOIN seen s ON s.owner = l.owner LEFT JOIN workers w ON w.id = s.owner
+    WHERE l.owner IS NULL
+       OR EXISTS (SELECT FROM ended)
+       OR (s.owner IS NOT NULL AND coalesce(w.lease_until, 0) = 0)
+       OR (l.owner = $1 AND l.claim = ANY ($5::text[]))
+)
+UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = f.died
+FROM free f WHERE r.id = f.id
+RETURNING r.*
+
+-- name: release
+-- A closed run has nothing to wake for.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($3::bigint, perdure_now()) AS now
+), mine AS MATERIALIZED (
+    SELECT r.id FROM runs r WHERE r.id = ANY ($2::text[]) AND r.owner = $1 ORDER BY r.id FOR UPDATE
+)
+UPDATE runs r SET
+    owner = NULL,
+    wake_at = CASE WHEN r.closed_at IS NULL THEN least(r.wake_at, c.now) END,
+    due_at = CASE WHEN r.closed_at IS NULL THEN least(r.wake_at, c.now) END
+FROM mine m, clock c WHERE r.id = m.id
+RETURNING r.id
+
+-- name: owned
+SELECT id FROM runs WHERE owner = $1 LIMIT $2
+
+-- name: end_lease
+DELETE FROM workers WHERE id = $1
+
+-- name: forget_workers
+-- A worker's row is kept for a week after its last renewal, to refuse late ones.
+DELETE FROM workers w
+WHERE w.renewed_at < coalesce($1::bigint, perdure_now()) - 604800000000
+  AND w.lease_until <= coalesce($1::bigint, perdure_now())
+  AND NOT EXISTS (SELECT FROM runs r WHERE r.owner = w.id)
+
+-- name: next_wake
+SELECT due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1
+
+-- name: now
+SELECT perdure_now()
