@@ -1,1 +1,268 @@
-"""Settings in, running parts out: the only module that names concrete classes."""
+"""Settings in, a working application out. The only file that names concrete stores, engine and node types together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
+
+from perdure.authoring.steps import Steps
+from perdure.engine import Engine, EngineSettings, HandlerSpec, Observer
+from perdure.engine.library import Library
+from perdure.errors import SettingsInvalid
+from perdure.kernel.kernel import Kernel
+from perdure.model.documents import FlowDocument
+from perdure.model.events import Recorded
+from perdure.model.policies import Limits
+from perdure.model.statuses import Status
+from perdure.model.values import Json
+from perdure.nodes.catalogue import builtin_types
+from perdure.nodes.python import step_handler
+from perdure.ports.clock import Clock
+from perdure.ports.definitions import Active, Summary, Version
+from perdure.ports.runs import RunFilter
+from perdure.ports.store import Store
+from perdure.programs.flow.graph import compile_flow
+from perdure.programs.flow.program import FlowProgram
+from perdure.service.definitions import DefinitionService
+from perdure.service.runs import RunService, RunView
+from perdure.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def open_store(url: str, clock: Clock | None = None) -> Store:
+    """The store that a database URL names. Drivers are imported only when they are needed."""
+    scheme = urlsplit(url).scheme
+    if scheme == "memory":
+        from perdure.stores.memory import MemoryStore
+
+        return MemoryStore(clock=clock)
+    if scheme == "sqlite":
+        from perdure.stores.sqlite import SqliteStore
+
+        return SqliteStore(sqlite_path(url), clock=clock)
+    if scheme in ("postgresql", "postgres"):
+        from perdure.stores.postgres import PostgresStore
+
+        return PostgresStore(url, clock=clock)
+    raise SettingsInvalid(
+        f"{url!r} names no database that Perdure knows",
+        expected="sqlite:///file.db, postgresql://user@host/name or memory://",
+    )
+
+
+def sqlite_path(url: str) -> str:
+    """sqlite:///a.db is a.db here; sqlite:////var/a.db is /var/a.db."""
+    rest = url.removeprefix("sqlite://")
+    if rest in (":memory:", "/:memory:"):
+        return ":memory:"
+    path = rest.removeprefix("/")
+    if not path:
+        raise SettingsInvalid(f"{url!r} names no file", expected="sqlite:///file.db")
+    return str(Path(path))
+
+
+class Run:
+    """A handle on one run."""
+
+    def __init__(self, app: Perdure, id: str) -> None:
+        self._runs = app.runs
+        self._namespace = app.namespace
+        self.id = id
+
+    async def result(self) -> Json:
+        """Waits for the run to end and gives its output. Raises RunEnded if it failed, was cancelled or timed out."""
+        return await self._runs.result(self._namespace, self.id)
+
+    async def view(self) -> RunView:
+        return await self._runs.get(self._namespace, self.id)
+
+    async def status(self) -> Status:
+        return (await self.view()).status
+
+    async def signal(self, name: str, payload: Json = None, *, id: str | None = None) -> None:
+        await self._runs.signal(self._namespace, self.id, name, payload, id)
+
+    async def cancel(self, reason: str | None = None) -> None:
+        await self._runs.cancel(self._namespace, self.id, reason)
+
+    async def suspend(self, reason: str | None = None) -> None:
+        await self._runs.suspend(self._namespace, self.id, reason)
+
+    async def resume(self) -> None:
+        await self._runs.resume(self._namespace, self.id)
+
+    async def retry(self, *, new_key: bool = False) -> None:
+        """Takes a failed run up again where it failed."""
+        await self._runs.retry(self._namespace, self.id, new_key)
+
+    async def history(self, after: int = 0, limit: int = 1000) -> Sequence[Recorded]:
+        return await self._runs.history(self._namespace, self.id, after, limit)
+
+    async def why(self) -> list[str]:
+        """Why the run is not further on, in sentences."""
+        return [reason.text for reason in await self._runs.explain(self._namespace, self.id)]
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id}>"
+
+
+class Perdure:
+    """A Perdure application in this process: one store, one engine, and the functions that its flows call.
+
+    async with Perdure.open("sqlite:///perdure.db") as app:
+        app.register(charge)
+        await app.deploy(document)
+        run = await app.start("refund", {"order": 7}, key="order-7")
+        print(await run.result())
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        namespace: str = "default",
+        clock: Clock | None = None,
+        engine_settings: EngineSettings | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.store = store
+        self.namespace = namespace
+        self.steps = Steps()
+        self.catalogue = builtin_types()
+        self.library = Library(store.definitions, {"flow": self._compile})
+        handlers: Mapping[str, HandlerSpec] = {"python": step_handler(self.steps)}
+        self.engine = Engine(
+            store,
+            self.library,
+            handlers,
+            clock=clock,
+            settings=engine_settings or EngineSettings(),
+            observer=observer,
+        )
+        self.definitions = DefinitionService(store.definitions, self.catalogue, self.library)
+        self.runs = RunService(self.engine, store, self.library)
+
+    @classmethod
+    def open(
+        cls,
+        url: str | None = None,
+        *,
+        settings: Settings | None = None,
+        namespace: str | None = None,
+        clock: Clock | None = None,
+        observer: Observer | None = None,
+    ) -> Self:
+        """`sqlite:///file.db`, `postgresql://…` or `memory://`. Use it with `async with`."""
+        settings = settings or Settings()
+        engine_settings = EngineSettings(
+            lease=settings.lease_seconds,
+            poll=settings.poll_seconds,
+            max_runs=settings.max_runs,
+            slots=settings.handler_slots,
+            threads=settings.handler_threads,
+        )
+        store = open_store(url or settings.database_url, clock)
+        return cls(
+            store,
+            namespace=namespace or settings.namespace,
+            clock=clock,
+            engine_settings=engine_settings,
+            observer=observer,
+        )
+
+    async def __aenter__(self) -> Self:
+        await self.store.open()
+        try:
+            await self.engine.open()
+        except BaseException:
+            await self.store.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.engine.close()
+        finally:
+            await self.store.close()
+
+    # -- code ------------------------------------------------------------------------------------
+
+    def register(self, *functions: Callable[..., Any], name: str | None = None) -> None:
+        """Makes functions available to `python` nodes, under their own names or under `name`."""
+        for function in functions:
+            self.steps.add(function, name)
+
+    def step(self, name: str | None = None) -> Callable[[F], F]:
+        """The same as a decorator."""
+
+        def add(function: F) -> F:
+            self.steps.add(function, name)
+            return function
+
+        return add
+
+    # -- definitions -----------------------------------------------------------------------------
+
+    async def deploy(self, document: Any, *, id: str | None = None, note: str | None = None) -> Version:
+        """Checks, saves, publishes and activates a flow document."""
+        return await self.definitions.deploy(self.namespace, document, id, note)
+
+    async def activate(self, id: str, version: int) -> Active:
+        return await self.definitions.activate(self.namespace, id, version)
+
+    async def list_definitions(self) -> Sequence[Summary]:
+        return await self.definitions.list(self.namespace)
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    async def start(
+        self,
+        definition: str,
+        input: Json = None,
+        *,
+        key: str | None = None,
+        version: int | None = None,
+        thread: dict[str, Any] | None = None,
+        limits: Limits | None = None,
+        trigger: str = "api",
+    ) -> Run:
+        """Starts a run. With a `key`, the same call again gives the same run. Durable when it returns."""
+        id = await self.runs.start(
+            self.namespace,
+            definition,
+            input,
+            key=key,
+            version=version,
+            thread=thread,
+            limits=limits,
+            trigger=trigger,
+        )
+        return Run(self, id)
+
+    def run(self, id: str) -> Run:
+        return Run(self, id)
+
+    async def list_runs(self, *, before: str | None = None, limit: int = 100, **filter: Any) -> Sequence[RunView]:
+        return await self.runs.list(RunFilter(namespace=self.namespace, **filter), before, limit)
+
+    def _compile(self, version: Version) -> Kernel:
+        document = FlowDocument.model_validate(version.document)
+        return Kernel(FlowProgram(compile_flow(document, self.catalogue)))
+
+
+@asynccontextmanager
+async def store_only(url: str) -> AsyncIterator[Store]:
+    """A store without an engine, for checks and maintenance."""
+    store = open_store(url)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()

@@ -1,1 +1,1 @@
-"""The HTTP edge."""
+"""The HTTP edge: translates between requests and the service layer, and nothing else."""

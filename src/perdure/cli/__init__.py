@@ -1,1 +1,1 @@
-"""The command line edge."""
+"""The command line: thin over the service layer. Each command imports what it needs, so that `--help` is quick."""

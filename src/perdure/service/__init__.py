@@ -1,1 +1,1 @@
-"""Use cases without HTTP words: definitions, runs, tasks, lifecycles, schedules, access, audit."""
+"""Use cases without HTTP words: definitions, runs, checks. REST, CLI and the Python API are thin over these."""

@@ -1,0 +1,94 @@
+"""`perdure validate`, `perdure fsck`, `perdure migrate`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+from perdure.cli.screen import print_json, problem_line, tell
+from perdure.errors import PerdureError
+from perdure.model.reading import read_document
+from perdure.nodes.catalogue import builtin_types
+from perdure.programs.flow.validate import validate_flow
+from perdure.settings import load_settings
+
+
+def validate_files(files: Sequence[Path], as_json: bool) -> int:
+    if not files:
+        sys.stderr.write("name at least one file to validate\n")
+        return 2
+    report: list[dict[str, Any]] = [{"file": str(file), "problems": problems_of(file)} for file in files]
+    wrong = [entry for entry in report if any(problem["severity"] == "error" for problem in entry["problems"])]
+    if as_json:
+        print_json(report)
+    else:
+        for entry in report:
+            verdict = "wrong" if entry in wrong else "valid"
+            sys.stdout.write("\n".join([f"{entry['file']}: {verdict}", *map(problem_line, entry["problems"])]) + "\n")
+    return 1 if wrong else 0
+
+
+def problems_of(file: Path) -> list[dict[str, Any]]:
+    try:
+        data = file.read_bytes()
+    except OSError as problem:
+        return [
+            {"code": "FILE_UNREADABLE", "pointer": "", "message": problem.strerror or "unreadable", "severity": "error"}
+        ]
+    document, problems = read_document(data)
+    if not problems:
+        problems = validate_flow(document, builtin_types())[1]
+    return [problem.as_dict() for problem in problems]
+
+
+def check_database(url: str | None, as_json: bool) -> int:
+    try:
+        return asyncio.run(_check_database(url, as_json))
+    except PerdureError as error:
+        tell(error)
+        return 2
+
+
+async def _check_database(url: str | None, as_json: bool) -> int:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from perdure.assembly import Perdure
+    from perdure.service.fsck import fsck
+
+    app = Perdure.open(settings=load_settings({"database_url": url}))
+    await app.store.open()
+    try:
+        with Progress(console=Console(stderr=True), disable=as_json or not sys.stderr.isatty()) as progress:
+            task = progress.add_task("checking runs", total=None)
+            report = await fsck(app.store, app.library, progress=lambda count: progress.update(task, completed=count))
+    finally:
+        await app.store.close()
+    if as_json:
+        print_json(report)
+    else:
+        for finding in report.findings:
+            sys.stdout.write(f"invariant {finding.invariant}: {finding.run or 'database'}: {finding.text}\n")
+        verdict = "sound" if report.is_clean else f"{len(report.findings)} findings"
+        sys.stdout.write(f"{report.runs} runs, {report.events} events: {verdict}\n")
+    return 0 if report.is_clean else 1
+
+
+def migrate_database(url: str | None) -> int:
+    from perdure.assembly import store_only
+
+    async def migrate() -> None:
+        async with store_only(load_settings({"database_url": url}).database_url):
+            pass
+
+    try:
+        asyncio.run(migrate())
+    except PerdureError as error:
+        tell(error)
+        return 2
+    sys.stdout.write("the schema is up to date\n")
+    return 0

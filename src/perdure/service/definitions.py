@@ -1,0 +1,89 @@
+"""Definitions: check, save, publish, activate, find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from perdure.engine.library import Library
+from perdure.errors import DocumentInvalid, InvalidInput, NotFound
+from perdure.model.canonical import document_hash
+from perdure.model.values import check_json
+from perdure.ports.definitions import Active, Definitions, Draft, Summary, Version
+from perdure.programs.flow.nodetypes import Catalogue
+from perdure.programs.flow.validate import Problem, validate_flow
+
+KIND = "flow"
+
+
+class DefinitionService:
+    def __init__(self, definitions: Definitions, catalogue: Catalogue, library: Library) -> None:
+        self._definitions = definitions
+        self._catalogue = catalogue
+        self._library = library
+
+    def validate(self, document: Any) -> list[Problem]:
+        """Every mistake at once. Executes nothing, opens nothing."""
+        return validate_flow(document, self._catalogue)[1]
+
+    async def save(self, namespace: str, id: str, document: Any, if_etag: str | None = None) -> Draft:
+        """The draft. A document with errors is not stored."""
+        self._check(document)
+        return await self._definitions.save_draft(namespace, id, KIND, document, if_etag)
+
+    async def publish(self, namespace: str, id: str, note: str | None = None) -> Version:
+        """The draft as the next version; the same content again is the same version."""
+        draft = await self._definitions.draft(namespace, id)
+        if draft is None:
+            raise NotFound(f"the definition {id!r} has no draft", remedy="save it first", namespace=namespace)
+        self._check(draft.document)
+        return await self._definitions.publish(
+            namespace, id, draft.kind, draft.document, document_hash(draft.document), note
+        )
+
+    async def activate(self, namespace: str, id: str, version: int) -> Active:
+        """New starts use this version from now on, in every process."""
+        active = await self._definitions.activate(namespace, id, version)
+        self._library.forget(namespace, id)
+        return active
+
+    async def deploy(self, namespace: str, document: Any, id: str | None = None, note: str | None = None) -> Version:
+        """Save, publish and activate in one go."""
+        name = id or (document.get("id") if isinstance(document, dict) else None)
+        if not isinstance(name, str) or not name:
+            raise InvalidInput("a definition needs an id", pointer="/id")
+        await self.save(namespace, name, document)
+        version = await self.publish(namespace, name, note)
+        active = await self._definitions.active(namespace, name)
+        if active is None or active.version.version != version.version:
+            await self.activate(namespace, name, version.version)
+        return version
+
+    async def draft(self, namespace: str, id: str) -> Draft:
+        return _found(await self._definitions.draft(namespace, id), f"no draft of {id!r}")
+
+    async def version(self, namespace: str, id: str, version: int | None = None) -> Version:
+        text = f"{id!r} has no version {version}" if version is not None else f"{id!r} has no published version"
+        return _found(await self._definitions.version(namespace, id, version), text)
+
+    async def versions(self, namespace: str, id: str) -> Sequence[Version]:
+        return await self._definitions.versions(namespace, id)
+
+    async def active(self, namespace: str, id: str) -> Active:
+        return _found(await self._definitions.active(namespace, id), f"no active version of {id!r}")
+
+    async def list(self, namespace: str, after: str = "", limit: int = 100) -> Sequence[Summary]:
+        return await self._definitions.list(namespace, after, limit)
+
+    def _check(self, document: Any) -> None:
+        check_json(document)
+        errors = [problem for problem in self.validate(document) if problem.severity == "error"]
+        if errors:
+            count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
+            raise DocumentInvalid(f"the document has {count}", [problem.as_dict() for problem in errors])
+
+
+def _found(value: Any, text: str) -> Any:
+    if value is None:
+        raise NotFound(text)
+    return value

@@ -1,0 +1,145 @@
+"""Runs: start, look at, talk to, wait for. No word of HTTP here; REST, CLI and the Python API are thin over this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from perdure.engine import Engine
+from perdure.engine.library import Library
+from perdure.errors import NotFound, RunEnded
+from perdure.kernel.kernel import Kernel
+from perdure.kernel.outlook import Reason, explain
+from perdure.kernel.state import RunState
+from perdure.model import commands as c
+from perdure.model.events import Recorded
+from perdure.model.policies import Limits
+from perdure.model.statuses import Status
+from perdure.model.times import iso
+from perdure.model.values import Json, check_json, decode_json
+from perdure.ports.journal import Head
+from perdure.ports.runs import RunFilter
+from perdure.ports.store import Store
+from perdure.service.histories import read_history, rebuild
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True):
+    """What people see of a run."""
+
+    id: str
+    namespace: str
+    definition: str
+    version: int
+    hash: str
+    status: Status
+    trigger: str
+    key: str | None
+    parent: str | None
+    created_at: str
+    updated_at: str
+    closed_at: str | None
+    attributes: dict[str, Any]
+    output: Json = None
+    failure: dict[str, Any] | None = None
+    events: int = 0
+
+
+class RunService:
+    def __init__(self, engine: Engine, store: Store, library: Library) -> None:
+        self._engine = engine
+        self._store = store
+        self._library = library
+
+    async def start(
+        self,
+        namespace: str,
+        definition: str,
+        input: Json = None,
+        *,
+        key: str | None = None,
+        version: int | None = None,
+        trigger: str = "api",
+        thread: dict[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> str:
+        check_json(input, "/input")
+        return await self._engine.start(
+            namespace, definition, input, key=key, version=version, trigger=trigger, thread=thread, limits=limits
+        )
+
+    async def get(self, namespace: str, run: str) -> RunView:
+        return view(await self._head(namespace, run))
+
+    async def list(self, filter: RunFilter, before: str | None = None, limit: int = 100) -> Sequence[RunView]:
+        return [view(head) for head in await self._store.runs.find(filter, before, limit)]
+
+    async def result(self, namespace: str, run: str) -> Json:
+        """Waits for the end. Raises RunEnded if that is not COMPLETED."""
+        head = await self._engine.result(namespace, run)
+        ended = view(head)
+        if ended.status is Status.COMPLETED:
+            return ended.output
+        cause = f": {ended.failure['message']}" if ended.failure else ""
+        raise RunEnded(
+            f"the run {run} ended as {ended.status}{cause}", run=run, status_name=ended.status, failure=ended.failure
+        )
+
+    async def signal(self, namespace: str, run: str, name: str, payload: Json = None, id: str | None = None) -> None:
+        check_json(payload, "/payload")
+        await self._engine.send(namespace, run, c.Signal(name, payload, id))
+
+    async def cancel(self, namespace: str, run: str, reason: str | None = None) -> None:
+        await self._engine.send(namespace, run, c.Cancel(reason))
+
+    async def suspend(self, namespace: str, run: str, reason: str | None = None) -> None:
+        await self._engine.send(namespace, run, c.Suspend(reason))
+
+    async def resume(self, namespace: str, run: str) -> None:
+        await self._engine.send(namespace, run, c.Resume())
+
+    async def retry(self, namespace: str, run: str, new_key: bool = False) -> None:
+        await self._engine.send(namespace, run, c.RetryRun(new_key))
+
+    async def history(self, namespace: str, run: str, after: int = 0, limit: int = 1000) -> Sequence[Recorded]:
+        await self._head(namespace, run)
+        return await read_history(self._store, namespace, run, after, limit)
+
+    async def state(self, namespace: str, run: str, as_of: int | None = None) -> tuple[Kernel, RunState]:
+        """The state from the log, as it is or as it was after event number `as_of`."""
+        head = await self._head(namespace, run)
+        edition = await self._library.get(namespace, head.definition, head.version)
+        return edition.kernel, await rebuild(self._store, edition.kernel, namespace, run, as_of)
+
+    async def explain(self, namespace: str, run: str) -> Sequence[Reason]:
+        kernel, state = await self.state(namespace, run)
+        return explain(kernel.program, state)
+
+    async def _head(self, namespace: str, run: str) -> Head:
+        head = await self._store.journal.head(run)
+        if head is None or head.namespace != namespace:
+            raise NotFound(f"no run {run!r}", namespace=namespace)
+        return head
+
+
+def view(head: Head) -> RunView:
+    result: dict[str, Any] = decode_json(head.result) if head.result is not None else {}
+    return RunView(
+        id=head.run,
+        namespace=head.namespace,
+        definition=head.definition,
+        version=head.version,
+        hash=head.hash,
+        status=head.status,
+        trigger=head.trigger,
+        key=head.key,
+        parent=head.parent,
+        created_at=iso(head.created_at),
+        updated_at=iso(head.updated_at),
+        closed_at=iso(head.closed_at) if head.closed_at is not None else None,
+        attributes=head.attributes,
+        output=result.get("output"),
+        failure=result.get("failure"),
+        events=head.seq,
+    )
