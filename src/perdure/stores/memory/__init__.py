@@ -1,1 +1,5 @@
-"""The store in memory: a real store without durability, for tests and simulation."""
+"""Everything in memory: for tests, simulation and trying things out."""
+
+from perdure.stores.memory.store import MemoryStore
+
+__all__ = ["MemoryStore"]

@@ -3,11 +3,15 @@
 The bulk is copied by a thread of its own while commits go on. What was committed meanwhile is then little, and the
 writer copies that between two commits; only when nothing is left can the log start again from its beginning. Above
 `MUST` pages the writer does all of it, and its callers wait.
+
+The file of the log never shrinks while the store is open and is filled with zeros at first: syncing a file that grows
+takes the file system nearly twice as long as syncing one that does not (200 against 120 µs where it was measured).
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from typing import Any
 
@@ -21,11 +25,24 @@ REST = 1_000
 """As many uncopied pages as the writer copies itself."""
 MUST = 12_000
 IDLE = 250
-"""Below this many, an idle store does not bother."""
+"""Below this many uncopied pages, an idle store does not bother."""
 LOOK_EVERY = 16
 """Commits between two looks at the log's size."""
 
+_FRAME = 4096 + 24
 _log = logging.getLogger(__name__)
+
+
+def fill_log(path: str) -> None:
+    """What follows the last frame in the file is ignored by SQLite: it never has the right checksum."""
+    try:
+        with open(f"{path}-wal", "r+b", buffering=0) as log:
+            missing = COPY * _FRAME - log.seek(0, os.SEEK_END)
+            while missing > 0:
+                missing -= log.write(bytes(min(missing, 1 << 20)))
+            os.fsync(log.fileno())
+    except OSError as problem:
+        _log.info("the write-ahead log could not be given its size in advance: %s", problem)
 
 
 class Checkpoints:
@@ -56,8 +73,9 @@ class Checkpoints:
 
     def when_idle(self) -> None:
         self._raise_if_fatal()
-        if not self._is_copying() and self._measure()[0] > IDLE:
-            self._copy(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        pages, copied = self._measure()
+        if not self._is_copying() and pages - copied > IDLE:
+            self._copy(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def finish(self) -> None:
         if self._thread is not None:

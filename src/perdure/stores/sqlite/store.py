@@ -7,11 +7,19 @@ from typing import Literal
 
 import apsw
 
+from perdure.ports.blobs import Blobs
 from perdure.ports.clock import Clock
+from perdure.ports.definitions import Definitions
+from perdure.ports.hints import Hints
+from perdure.ports.inbox import Inbox
+from perdure.ports.journal import Journal
+from perdure.ports.outbox import Outbox
+from perdure.ports.ownership import Ownership
+from perdure.ports.runs import Runs
 from perdure.stores.clock import SystemClock
 from perdure.stores.local_hints import LocalHints
 from perdure.stores.sqlite.blobs import SqliteBlobs
-from perdure.stores.sqlite.checkpoints import Checkpoints
+from perdure.stores.sqlite.checkpoints import Checkpoints, fill_log
 from perdure.stores.sqlite.committer import Committer
 from perdure.stores.sqlite.connection import check_version, connect, create_file, transaction
 from perdure.stores.sqlite.definitions import SqliteDefinitions
@@ -37,13 +45,13 @@ class SqliteStore:
     since only a fresh start can tell what is on disk.
     """
 
-    journal: SqliteJournal
-    ownership: SqliteOwnership
-    inbox: SqliteInbox
-    definitions: SqliteDefinitions
-    blobs: SqliteBlobs
-    outbox: SqliteOutbox
-    runs: SqliteRuns
+    journal: Journal
+    ownership: Ownership
+    inbox: Inbox
+    definitions: Definitions
+    blobs: Blobs
+    outbox: Outbox
+    runs: Runs
 
     def __init__(
         self,
@@ -55,7 +63,7 @@ class SqliteStore:
         on_fatal: OnFatal | None = None,
     ) -> None:
         self.path = path
-        self.hints = LocalHints()
+        self.hints: Hints = LocalHints()
         self._clock = clock or SystemClock()
         self._mode = writer
         self._may_migrate = migrate
@@ -116,6 +124,8 @@ class SqliteStore:
             connection.execute(script("session")).fetchall()
             if self._mode == "thread":
                 connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()  # `Checkpoints` does it
+                if self.path != MEMORY:
+                    fill_log(self.path)
         except BaseException:
             self._lock.give_back()
             raise

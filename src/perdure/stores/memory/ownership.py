@@ -1,0 +1,74 @@
+"""Leases and claims in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perdure.ports.hints import Hint
+from perdure.ports.ownership import Claimed
+from perdure.stores.memory.tables import FORGET_AFTER, Run, Tables
+
+
+class MemoryOwnership:
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    async def renew(self, worker: str, lease: int) -> bool:
+        now = self._tables.clock.now()
+        workers = self._tables.workers
+        for name in [name for name, end in workers.items() if end < now - FORGET_AFTER]:
+            del workers[name]
+        if worker in workers and workers[worker] <= now:
+            return False
+        workers[worker] = now + lease
+        return True
+
+    async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
+        if not self._tables.has_lease(worker):
+            return []
+        now = self._tables.clock.now()
+        due: list[tuple[int, str, Run]] = []
+        for run in self._tables.runs.values():
+            if run.owner is not None and not self._tables.has_lease(run.owner):
+                self._void(run)
+            if run.owner is None and run.wake_at is not None and run.wake_at <= now:
+                due.append((run.wake_at, run.id, run))
+        due.sort(key=lambda each: each[:2])
+        return [self._take(worker, run) for _, _, run in due[:limit]]
+
+    async def acquire(self, worker: str, run: str) -> Claimed | None:
+        found = self._tables.runs.get(run)
+        if found is None or not self._tables.has_lease(worker):
+            return None
+        if found.owner is not None:
+            if self._tables.has_lease(found.owner):
+                return None
+            self._void(found)
+        return self._take(worker, found)
+
+    async def release(self, worker: str, runs: Sequence[str]) -> None:
+        for name in runs:
+            run = self._tables.runs.get(name)
+            if run is not None and run.owner == worker:
+                run.set_free(self._tables.clock.now(), died=False)
+        self._tables.hints.give(Hint.DUE)
+
+    async def leave(self, worker: str) -> None:
+        await self.release(worker, [run.id for run in self._tables.runs.values() if run.owner == worker])
+        self._tables.workers.pop(worker, None)
+
+    async def next_wake(self) -> int | None:
+        times = [run.wake_at for run in self._tables.runs.values() if run.owner is None and run.wake_at is not None]
+        return min(times, default=None)
+
+    async def now(self) -> int:
+        return self._tables.clock.now()
+
+    def _void(self, run: Run) -> None:
+        run.set_free(self._tables.clock.now(), died=True)
+        run.epoch += 1
+
+    def _take(self, worker: str, run: Run) -> Claimed:
+        run.owner = worker
+        run.epoch += 1
+        return Claimed(run.head(), run.died)
