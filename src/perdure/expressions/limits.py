@@ -57,23 +57,26 @@ def spend(meter: Meter, units: int) -> None:
     """Pay for work that is about to be done."""
     meter[1] -= units
     if meter[1] < 0:
-        raise ExpressionLimit(f"this would touch or build {units:,} items, which is too much for one expression")
+        raise _too_much(units, "items")
 
 
 def spend_text(meter: Meter, characters: int) -> None:
     """Pay for reading or building `characters` of text."""
     meter[1] -= characters >> 4
     if meter[1] < 0:
-        raise ExpressionLimit(
-            f"this would read or build {characters:,} characters, which is too much for one expression"
-        )
+        raise _too_much(characters, "characters")
 
 
 def spend_steps(meter: Meter, steps: int) -> None:
     """Pay for turns of a comprehension or section before the first one."""
     meter[0] -= steps
     if meter[0] < 0:
-        raise ExpressionLimit(f"this would take {steps:,} steps, which is too much for one expression")
+        raise _too_much(steps, "steps")
+
+
+def _too_much(count: int, unit: str) -> ExpressionLimit:
+    """The last straw is counted only if it is one that a reader can see."""
+    return ExpressionLimit("this is too much work for one expression" + (f" ({count:,} {unit})" if count > 999 else ""))
 
 
 def checked(number: float) -> float:

@@ -68,12 +68,12 @@ def same(meter: Meter, a: Json, b: Json) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         if len(a) != len(b):
             return False
-        spend(meter, 16 + len(a) * 8)
+        spend(meter, 24 + len(a) * 12)
         return all(same(meter, x, y) for x, y in zip(a, b, strict=True))
     if is_object(a) and is_object(b):
         if len(a) != len(b):
             return False
-        spend(meter, 16 + len(a) * 8)
+        spend(meter, 24 + len(a) * 12)
         return all(key in b and same(meter, value, b[key]) for key, value in a.items())
     return bool(a == b)
 
@@ -85,7 +85,7 @@ def differ(meter: Meter, a: Json, b: Json) -> bool:
 def within(meter: Meter, a: Json, b: Json) -> bool:
     """`a in b`: a part of a text, an item of a list, a key of an object."""
     if isinstance(b, list):
-        spend(meter, len(b) * 8)
+        spend(meter, len(b) * 12)
         return any(same(meter, a, each) for each in b)
     if is_object(b):
         return isinstance(a, str) and a in b

@@ -43,6 +43,8 @@ _POWERS: Final = {
     "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "**": _POWER,
     ".": _POSTFIX, "?.": _POSTFIX, "[": _POSTFIX, "(": _POSTFIX,
 }  # fmt: skip
+#: Nodes whose brackets belong to them when they are shown.
+_WIDENED: Final = (syntax.Binary, syntax.Compare, syntax.Logic, syntax.Choose, syntax.Coalesce, syntax.Unary)
 _SPELLINGS: Final = {"===": "==", "!==": "!="}
 
 
@@ -257,7 +259,10 @@ class Parser(Reader):
                 break
         close = self.expects(")", "to close the bracket")
         if len(items) == 1 and not comma:
-            return items[0]
+            only = items[0]
+            if isinstance(only, _WIDENED):
+                only.start, only.end = token.start, close.end
+            return only
         return syntax.ListOf(token.start, close.end, items)
 
     def list_display(self, token: Token) -> Node:

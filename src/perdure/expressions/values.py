@@ -83,7 +83,7 @@ def to_text(value: Json, meter: Meter) -> str:
 
 def dump(value: Json, meter: Meter) -> str:
     """Compact JSON. The size is weighed first, so that a value that is large only by repetition costs nothing."""
-    spend_text(meter, weigh(value, meter, {}) * 4)
+    spend_text(meter, weigh(value, meter, {}) * 6)
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
     except (TypeError, ValueError) as fault:
@@ -109,7 +109,7 @@ def weigh(value: Json, meter: Meter, seen: dict[int, int], depth: int = 0) -> in
         return known
     if depth > _DEEPEST:
         raise ExpressionLimit(f"the value is nested deeper than {_DEEPEST} levels")
-    spend(meter, 16 + len(value) * 4)
+    spend(meter, 24 + len(value) * 6)
     total = 2
     parts: Any = value
     if type(value) is not list:

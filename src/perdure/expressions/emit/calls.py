@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Final
 
 from perdure.expressions import syntax
 from perdure.expressions.emit import pieces
@@ -16,6 +17,8 @@ from perdure.expressions.places import nearest
 from perdure.expressions.syntax import Node
 from perdure.expressions.tokens import wrong
 
+#: Functions whose result can hold a part of the environment several times. Displays, comprehensions, + and * can too.
+_MULTIPLYING: Final = frozenset({"zip"})
 _LIGHT = 20  # nodes in the body of a comprehension that make one step
 
 
@@ -33,7 +36,7 @@ def call(to: Emitter, node: syntax.Call) -> ast.expr:
     arguments = _arranged(to, node, entry)
     if entry.name in TOLERANT and arguments:
         return _tolerant_call(to, entry.name, arguments)
-    to.builds = True
+    to.builds = to.builds or entry.name in _MULTIPLYING
     emitted = [to.emit(each) for each in arguments]
     if entry.metered:
         return to.metered(f"f_{entry.name}", emitted, node)

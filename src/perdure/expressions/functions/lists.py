@@ -115,7 +115,7 @@ def _identity(meter: Meter, value: Json) -> tuple[str, Any]:
     if is_number(value):
         return "number", value
     if isinstance(value, list) or is_object(value):
-        spend_text(meter, weigh(value, meter, {}) * 4)
+        spend_text(meter, weigh(value, meter, {}) * 6)
         return "json", json.dumps(value, sort_keys=True)
     return type(value).__name__, value
 
