@@ -1,0 +1,56 @@
+"""One mistake in a document: what it is, where, and what would be right.
+
+Codes are stable; people look them up and programs compare them. A `warning` does not keep a document from being saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+Severity = Literal["error", "warning"]
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    code: str
+    pointer: str
+    """RFC 6901: where in the document."""
+    message: str
+    expected: str | None = None
+    remedy: str | None = None
+    line: int | None = None
+    """Line and column inside the text at the pointer, both from 1; for expressions, templates and unreadable JSON."""
+    column: int | None = None
+    severity: Severity = "error"
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity == "error"
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return {**found, "severity": self.severity}
+
+    def __str__(self) -> str:
+        place = f" (line {self.line}, column {self.column})" if self.line is not None else ""
+        expected = f"; expected {self.expected}" if self.expected else ""
+        return f"{self.pointer or '/'}: {self.message}{place}{expected} [{self.code}]"
+
+
+def pointed(pointer: str, *steps: str | int) -> str:
+    """The pointer, some steps further on."""
+    for step in steps:
+        pointer += f"/{str(step).replace('~', '~0').replace('/', '~1')}"
+    return pointer
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """As they stand in the document: /nodes/2 before /nodes/10. The same mistake is named once."""
+
+    def place(problem: Problem) -> list[tuple[int, int, str]]:
+        steps = problem.pointer.split("/")[1:]
+        return [(0, int(step), "") if step.isdecimal() and step.isascii() else (1, 0, step) for step in steps]
+
+    return sorted(dict.fromkeys(problems), key=place)
