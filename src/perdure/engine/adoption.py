@@ -1,0 +1,160 @@
+"""Making claimed runs this worker's own: state from memory or from the store, the inbox, then the first turn.
+
+The first turn says what happened to the owner before (TakeOver), fires what is due and decides what waits in the inbox.
+Only when that is durable does anything execute again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perdure.engine.alarms import FIRE
+from perdure.engine.answers import Letter, OwnershipLost, give
+from perdure.engine.owned import OwnedRun
+from perdure.errors import StoreError
+from perdure.kernel.outlook import next_wake
+from perdure.model.commands import TakeOver
+from perdure.ports.ownership import Claimed
+
+if TYPE_CHECKING:
+    from perdure.engine.runtime import Runtime
+
+_DIED: Letter = (TakeOver(died=True), None, 0)
+_FIRE: Letter = (FIRE, None, 0)
+
+
+class Adoption:
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._loading = asyncio.Semaphore(runtime.settings.loads)
+
+    def take_up(self, worker: str, claimed: Sequence[Claimed]) -> None:
+        """Runs that came with a claim."""
+        runtime = self._runtime
+        if runtime.observer is not None:
+            runtime.observer.claimed(len(claimed), sum(one.died for one in claimed))
+        for one in claimed:
+            owned = self._from_memory(one)
+            if owned is None:
+                runtime.spawn(self._take(worker, one))
+            elif owned.inbox_seen == one.head.inbox_seq:
+                self._begin(owned, one.died, ())
+            else:
+                runtime.spawn(self._begin_with_inbox(owned, one.died))
+
+    async def take_one(self, run: str, letter: Letter) -> bool:
+        """One run that nobody owns, for the sake of a command. False: somebody does own it.
+
+        In a task of its own, because it must be finished even if whoever sent the command goes away: a run that was
+        acquired and then forgotten would belong to us and be stuck.
+        """
+        return await asyncio.shield(self._runtime.task(self._acquire(run, letter)))
+
+    async def _acquire(self, run: str, letter: Letter) -> bool:
+        runtime = self._runtime
+        worker = runtime.worker
+        claimed = await runtime.ownership.acquire(worker, run)
+        if claimed is None:
+            return False
+        owned = self._from_memory(claimed)
+        if owned is None:
+            await self._take(worker, claimed, letter)
+        elif owned.inbox_seen == claimed.head.inbox_seq:
+            self._begin(owned, claimed.died, [letter])
+        else:
+            await self._begin_with_inbox(owned, claimed.died, letter)
+        return True
+
+    def _from_memory(self, claimed: Claimed) -> OwnedRun | None:
+        head = claimed.head
+        parked = self._runtime.roster.parked.pop(head.run, head.seq)
+        if parked is None:
+            return None
+        owned = OwnedRun(
+            self._runtime,
+            parked.kernel,
+            parked.namespace,
+            parked.state,
+            head.epoch,
+            gauge=parked.gauge,
+            size=parked.size,
+        )
+        owned.inbox_seen = parked.inbox_seen
+        owned.children = parked.children
+        return self._hold(owned)
+
+    async def _take(self, worker: str, claimed: Claimed, letter: Letter | None = None) -> None:
+        runtime, run = self._runtime, claimed.head.run
+        problem: Exception
+        for pause in runtime.pauses():
+            if runtime.worker != worker:
+                problem = OwnershipLost()  # claimed under a name that we have lost
+                break
+            try:
+                owned = await self._from_store(claimed)
+            except OwnershipLost as lost:
+                problem = lost
+                break
+            except Exception as trouble:
+                problem = trouble
+                if not (isinstance(problem, StoreError) and problem.retryable):
+                    runtime.roster.put_aside(run, problem)
+                    break
+                runtime.trouble(f"loading {run}", problem)
+                await asyncio.sleep(pause)
+            else:
+                await self._begin_with_inbox(owned, claimed.died, letter)
+                return
+        if letter is not None and letter[1] is not None:
+            give(letter[1], problem)
+
+    async def _from_store(self, claimed: Claimed) -> OwnedRun:
+        runtime, head = self._runtime, claimed.head
+        worker = runtime.worker
+        edition = await runtime.library.get(head.namespace, head.definition, head.version)
+        async with self._loading:
+            loaded = await runtime.journal.load(head.run)
+            if loaded is None or loaded.head.epoch != head.epoch:
+                raise OwnershipLost
+            rebuilt = await runtime.loader.rebuild(edition.kernel, loaded)
+        if runtime.worker != worker:
+            raise OwnershipLost
+        owned = OwnedRun(
+            runtime,
+            edition.kernel,
+            head.namespace,
+            rebuilt.state,
+            head.epoch,
+            gauge=rebuilt.gauge,
+            size=rebuilt.size,
+        )
+        return self._hold(owned)
+
+    def _hold(self, owned: OwnedRun) -> OwnedRun:
+        owned.fresh = True
+        owned.busy = True
+        self._runtime.roster.add(owned)
+        return owned
+
+    async def _begin_with_inbox(self, owned: OwnedRun, died: bool, letter: Letter | None = None) -> None:
+        async with self._loading:
+            letters = await self._runtime.post.receive_patiently(owned)
+        if letter is not None:
+            letters.append(letter)
+        self._begin(owned, died, letters)
+
+    def _begin(self, owned: OwnedRun, died: bool, letters: Sequence[Letter]) -> None:
+        """The first turn."""
+        if owned.dropped:
+            for _, answer, _ in letters:
+                if answer is not None:
+                    give(answer, OwnershipLost())
+            return
+        wake = next_wake(owned.state)
+        first = [_DIED] if died else []
+        if wake is not None and wake <= self._runtime.time.now():
+            first.append(_FIRE)
+        owned.mailbox[:0] = [*first, *letters]
+        owned.take_turn()

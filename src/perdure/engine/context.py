@@ -1,0 +1,104 @@
+"""What a handler sees of the run that it works for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from perdure.model.values import Json
+from perdure.ports.blobs import BlobInfo, Blobs
+
+if TYPE_CHECKING:
+    from perdure.engine.execution import Execution
+
+_LOGGER = logging.getLogger("perdure.handlers")
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class HandlerBlobs:
+    """Large values of the run's namespace. What is written here is kept as long as the run."""
+
+    __slots__ = ("_blobs", "_namespace", "_run")
+
+    def __init__(self, blobs: Blobs, namespace: str, run: str) -> None:
+        self._blobs = blobs
+        self._namespace = namespace
+        self._run = run
+
+    def open(self, hash: str, offset: int = 0) -> AsyncIterator[bytes]:
+        return self._blobs.read(self._namespace, hash, offset)
+
+    async def write(self, parts: AsyncIterator[bytes]) -> BlobInfo:
+        info = await self._blobs.write(self._namespace, parts)
+        await self._blobs.refer(self._namespace, info.hash, self._run)
+        return info
+
+
+class ActivationContext:
+    """One attempt of one activation. Values are read-only by agreement: they are shared with the run's state."""
+
+    __slots__ = (
+        "_execution",
+        "_vars",
+        "activation_id",
+        "attempt",
+        "config",
+        "definition",
+        "input",
+        "key",
+        "last_heartbeat",
+        "namespace",
+        "node_id",
+        "run_id",
+        "thread",
+    )
+
+    def __init__(self, execution: Execution, config: Json) -> None:
+        owned = execution.owned
+        state, activation = owned.state, execution.activation
+        self._execution = execution
+        self._vars = getattr(state.body, "vars", None)
+        self.namespace = owned.namespace
+        self.definition = state.definition
+        self.run_id = state.run
+        self.node_id = activation.node
+        self.activation_id = activation.id
+        self.attempt = activation.attempt
+        self.key = state.activation_key(activation)
+        """Give it to the outside world: the same for every attempt and every worker."""
+        self.input = activation.input
+        self.config = config
+        self.thread = state.thread
+        self.last_heartbeat = activation.heartbeat
+        """What the attempt before (or the worker before) said last."""
+
+    @property
+    def vars(self) -> Mapping[str, Any]:
+        """The run's shared data as it was when this attempt began. Changes go into `Result.vars`."""
+        return MappingProxyType(self._vars) if self._vars is not None else _NOTHING
+
+    @property
+    def logger(self) -> logging.LoggerAdapter[logging.Logger]:
+        return logging.LoggerAdapter(
+            _LOGGER,
+            {"namespace": self.namespace, "run": self.run_id, "node": self.node_id, "attempt": self.attempt},
+        )
+
+    @property
+    def blobs(self) -> HandlerBlobs:
+        return HandlerBlobs(self._execution.runner.blobs, self.namespace, self.run_id)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """For blocking handlers, which cannot be interrupted: look here now and then."""
+        return not self._execution.is_wanted
+
+    def now(self) -> int:
+        """Microseconds since 1970 by the store's clock."""
+        return self._execution.runner.time.now()
+
+    def heartbeat(self, details: Json = None) -> None:
+        """Records how far it has come; a later attempt finds it in `last_heartbeat`. May be called from any thread."""
+        self._execution.runner.heartbeat(self._execution, details)

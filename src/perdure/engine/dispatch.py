@@ -1,0 +1,118 @@
+"""Getting a command to its run: held here, held by nobody, or held elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from perdure.engine.answers import Answer, OwnershipLost, Reply
+from perdure.engine.outputs import purified
+from perdure.errors import Busy, NotFound, StoreUnavailable
+from perdure.kernel.legality import COMMANDS, Condition
+from perdure.kernel.legality import Answer as Legality
+from perdure.kernel.state import RunState
+from perdure.kernel.turn import refusal
+from perdure.model.codec import encode_command
+from perdure.model.commands import Command, RetryRun, Signal
+from perdure.ports.inbox import Sent
+from perdure.ports.journal import Head
+
+if TYPE_CHECKING:
+    from perdure.engine.owned import OwnedRun
+    from perdure.engine.runtime import Runtime
+
+_TRIES = 16
+
+
+class Dispatch:
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def send(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply:
+        """Raises the run's refusal, NotFound, Busy; CommitUnknown if the worker lost its lease in the middle of it."""
+        command = _purified(command)
+        for _ in range(_TRIES):
+            owned = self._runtime.roster.owned.get(run)
+            try:
+                if owned is not None:
+                    changed = await self._ask(owned, namespace, command)
+                else:
+                    reply = await self._reach(namespace, run, command, request_id)
+                    if isinstance(reply, Reply):
+                        return reply
+                    changed = await reply
+            except OwnershipLost:
+                continue
+            return Reply.DECIDED if changed else Reply.UNCHANGED
+        raise StoreUnavailable(f"the run {run} changes its owner too often")
+
+    def _ask(self, owned: OwnedRun, namespace: str, command: Command) -> Answer:
+        if owned.namespace != namespace or owned.new is not None:
+            raise _no_such(owned.run)
+        if len(owned.mailbox) >= self._runtime.settings.mailbox:
+            raise Busy(
+                f"{len(owned.mailbox)} commands wait for the run already", retry_after=self._runtime.settings.poll
+            )
+        answer: Answer = self._runtime.loop.create_future()
+        owned.deliver(command, answer)
+        return answer
+
+    async def _reach(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply | Answer:
+        runtime = self._runtime
+        if run in runtime.roster.aside:
+            raise runtime.roster.aside[run]
+        known = runtime.roster.parked.namespace_of(run)
+        if known is None:
+            head = await runtime.journal.head(run)
+            if head is None:
+                raise _no_such(run)
+            known = head.namespace
+            if known == namespace:
+                if head.status.is_final and not isinstance(command, RetryRun):
+                    return _too_late(head, command)
+                if head.owner is not None:
+                    return await self._post(namespace, run, command, request_id)
+        if known != namespace:
+            raise _no_such(run)
+        if runtime.lease.is_held and runtime.starts.is_open:
+            answer: Answer = runtime.loop.create_future()
+            if await runtime.adoption.take_one(run, (command, answer, 0)):
+                return answer
+        return await self._post(namespace, run, command, request_id)
+
+    async def _post(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply:
+        runtime = self._runtime
+        if request_id is None:
+            request_id = (command.id if isinstance(command, Signal) else None) or runtime.ids.token()
+        sent = await runtime.inbox.send(namespace, run, encode_command(command), request_id)
+        match sent:
+            case Sent.UNKNOWN:
+                raise _no_such(run)
+            case Sent.CLOSED:
+                head = await runtime.journal.head(run)
+                if head is None:
+                    raise _no_such(run)
+                return _too_late(head, command)
+            case Sent.DUPLICATE:
+                return Reply.UNCHANGED
+            case Sent.ACCEPTED:
+                return Reply.ACCEPTED
+
+
+def _no_such(run: str) -> NotFound:
+    return NotFound(f"there is no run {run}")
+
+
+def _too_late(head: Head, command: Command) -> Reply:
+    if COMMANDS[type(command)][Condition(head.status.value)] is Legality.IGNORE:
+        return Reply.UNCHANGED
+    raise refusal(RunState(head.run, final=head.status.value), command)
+
+
+def _purified(command: Command) -> Command:
+    """Its values as a replay would have them, and nothing that the caller could still change."""
+    if isinstance(command, Signal) and command.payload is not None:
+        payload, _ = purified(command.payload)
+        return msgspec.structs.replace(command, payload=payload)
+    return command

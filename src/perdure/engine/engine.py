@@ -1,0 +1,197 @@
+"""The engine: takes up runs, decides, makes it durable, carries it out.
+
+    engine = Engine(store, library, handlers)
+    await engine.open()
+    run = await engine.start("default", "fulfil", {"order": 7}, key="order-7")
+    ended = await engine.result("default", run)
+    await engine.close()
+
+One engine is one worker. Any number of them may share a store that allows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+from perdure.engine.answers import Reply
+from perdure.engine.handlers import NodeHandlers
+from perdure.engine.ids import Ids
+from perdure.engine.library import Library
+from perdure.engine.observer import Observer
+from perdure.engine.runtime import Runtime
+from perdure.engine.settings import EngineSettings
+from perdure.engine.starts import Started
+from perdure.engine.storetime import SystemClock
+from perdure.errors import Busy, StoreError
+from perdure.model.commands import Command, Fail
+from perdure.model.failures import Failure
+from perdure.model.policies import Limits
+from perdure.model.values import Json
+from perdure.ports.clock import Clock
+from perdure.ports.hints import Hint
+from perdure.ports.journal import Head
+from perdure.ports.store import Store
+
+
+class Engine:
+    def __init__(
+        self,
+        store: Store,
+        library: Library,
+        handlers: NodeHandlers,
+        *,
+        clock: Clock | None = None,
+        settings: EngineSettings | None = None,
+        observer: Observer | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._parts = (store, library, handlers)
+        self._settings = settings or EngineSettings()
+        self._observer = observer
+        self._chance = chance
+        self._runtime: Runtime | None = None
+        self._deafen: Callable[[], None] | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        if self._runtime is None:
+            raise Busy("the engine is not open")
+        return self._runtime
+
+    @property
+    def worker(self) -> str:
+        return self.runtime.worker
+
+    async def open(self) -> None:
+        """Takes a lease and begins to work. The store must be open."""
+        store, library, handlers = self._parts
+        ids = Ids(self._clock, self._chance)
+        runtime = Runtime(store, library, handlers, self._clock, self._settings, self._observer, ids)
+        await runtime.lease.open()
+        self._runtime = runtime
+        self._deafen = store.hints.listen(self._hear)
+        runtime.alarms.open()
+        runtime.post.open()
+        runtime.claimer.open()
+
+    def _hear(self, hint: Hint, subject: str) -> None:
+        runtime = self._runtime
+        if runtime is None:
+            return
+        if hint is Hint.CLOSED:
+            runtime.results.hinted(subject)
+        elif hint is Hint.DUE:
+            runtime.claimer.nudge()
+        elif hint is Hint.INBOX and subject in (runtime.worker, ""):
+            runtime.post.collect()
+
+    # -- what others ask of it ---------------------------------------------------------------------
+
+    async def start(
+        self,
+        namespace: str,
+        definition: str,
+        input: Json = None,
+        *,
+        key: str | None = None,
+        version: int | None = None,
+        trigger: str = "api",
+        thread: dict[str, Any] | None = None,
+        lookups: dict[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> str:
+        """The id of the run, durable. With a key that was used before for the same request: of the run that it
+        started."""
+        started = await self.begin(
+            namespace,
+            definition,
+            input,
+            key=key,
+            version=version,
+            trigger=trigger,
+            thread=thread,
+            lookups=lookups,
+            limits=limits,
+        )
+        return started.run
+
+    async def begin(
+        self,
+        namespace: str,
+        definition: str,
+        input: Json = None,
+        *,
+        key: str | None = None,
+        version: int | None = None,
+        trigger: str = "api",
+        thread: dict[str, Any] | None = None,
+        lookups: dict[str, Any] | None = None,
+        limits: Limits | None = None,
+    ) -> Started:
+        """Like `start`, and says whether the run existed already."""
+        return await self.runtime.starts.outside(
+            namespace,
+            definition,
+            input,
+            key=key,
+            version=version,
+            trigger=trigger,
+            thread=thread,
+            lookups=lookups,
+            limits=limits,
+        )
+
+    async def send(self, namespace: str, run: str, command: Command, *, request_id: str | None = None) -> Reply:
+        """Gets a command to the run, open or (RetryRun) ended. Durable when it returns. Raises the run's refusal."""
+        return await self.runtime.dispatch.send(namespace, run, command, request_id)
+
+    async def result(self, namespace: str, run: str) -> Head:
+        """The head of the run when it has ended; waits for that."""
+        return await self.runtime.results.wait(namespace, run)
+
+    # -- leaving -----------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Hands everything over: takes nothing new, lets handlers end for a while, then gives all runs back to the
+        store."""
+        runtime = self._runtime
+        if runtime is None:
+            return
+        settings = runtime.settings
+        runtime.starts.is_open = False
+        runtime.claimer.close()
+        if self._deafen is not None:
+            self._deafen()
+        unfinished = await runtime.runner.drain(settings.grace)
+        for execution in unfinished:
+            owned = execution.owned
+            if not owned.dropped and owned.kernel.program.is_at_most_once(owned.state, execution.activation):
+                execution.silent = True
+                unknown = Failure("OUTCOME_UNKNOWN", "its worker was closed; whether it took effect is not known")
+                owned.deliver(Fail(execution.id, execution.attempt, unknown))
+        await runtime.runner.close(settings.grace)
+        await self._quiet(settings.farewell)
+        runtime.alarms.close()
+        runtime.post.close()
+        runtime.results.close(Busy("the engine was closed"))
+        await runtime.lease.close()
+        await runtime.end_tasks()
+        self._runtime = None
+        runtime.roster.drop_all()
+        try:
+            await asyncio.wait_for(runtime.ownership.leave(runtime.worker), settings.farewell)
+        except (StoreError, TimeoutError) as problem:
+            runtime.trouble("leaving (others will take the runs when the lease has run out)", problem)
+
+    async def _quiet(self, patience: float) -> None:
+        """Until no commit is under way."""
+        runtime = self.runtime
+        until = runtime.loop.time() + patience
+        for pause in runtime.pauses():
+            if runtime.loop.time() >= until or not any(owned.busy for owned in runtime.roster.owned.values()):
+                break
+            await asyncio.sleep(pause)

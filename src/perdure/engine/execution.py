@@ -1,0 +1,338 @@
+"""Running the handlers of nodes: on the loop, or in threads those that block.
+
+Each execution ends in exactly one report to its run (Complete, Fail or CancelDone), or in none if the run was dropped
+or handed over. A handler that does not stop when told is left alone after a grace period: its outcome counts as
+unknown and what it says later is not heard. Its slot stays taken until it really ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from perdure.engine.answers import Letter
+from perdure.engine.context import ActivationContext
+from perdure.engine.handlers import HandlerSpec, NodeHandlers
+from perdure.engine.reports import cancelled_itself, completed, failed, timed_out
+from perdure.model.commands import CancelDone, Command, Fail, Heartbeat
+from perdure.model.failures import Failure
+from perdure.model.statuses import Phase
+from perdure.model.values import Json
+
+if TYPE_CHECKING:
+    from perdure.engine.owned import OwnedRun
+    from perdure.engine.runtime import Runtime
+    from perdure.kernel.state import Activation
+
+_UNSAID = object()
+
+
+class Execution:
+    """One attempt of one activation, under way."""
+
+    __slots__ = (
+        "activation",
+        "attempt",
+        "begun",
+        "context",
+        "expired",
+        "heard_at",
+        "id",
+        "is_wanted",
+        "owned",
+        "runner",
+        "silent",
+        "spec",
+        "started",
+        "task",
+        "timer",
+        "type",
+        "unheard",
+    )
+
+    def __init__(
+        self, runner: HandlerRunner, owned: OwnedRun, activation: Activation, spec: HandlerSpec, type: str
+    ) -> None:
+        self.context: ActivationContext
+        self.runner = runner
+        self.owned = owned
+        self.activation = activation
+        self.id = activation.id
+        self.attempt = activation.attempt
+        self.spec = spec
+        self.type = type
+        self.task: asyncio.Task[None] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.begun = False
+        self.is_wanted = True
+        """False once it was told to stop."""
+        self.expired = False
+        """Told to stop because it took too long."""
+        self.silent = False
+        """Its report has been given by somebody else, or nobody wants it."""
+        self.started = 0.0
+        self.heard_at: float | None = None
+        self.unheard: Json = _UNSAID
+
+
+class HandlerRunner:
+    def __init__(self, runtime: Runtime, handlers: NodeHandlers) -> None:
+        settings = runtime.settings
+        self._runtime = runtime
+        self._handlers = handlers
+        self.time = runtime.time
+        self.blobs = runtime.store.blobs
+        self._slots = settings.slots
+        self._threads = settings.threads
+        self._queue: deque[tuple[OwnedRun, int]] = deque()
+        self._thread_queue: deque[tuple[OwnedRun, int]] = deque()
+        self._pool: ThreadPoolExecutor | None = None
+        self._live: set[Execution] = set()
+        self._emptied: asyncio.Future[None] | None = None
+        self.is_open = True
+
+    # -- beginning ---------------------------------------------------------------------------------
+
+    def execute(self, owned: OwnedRun, id: int) -> None:
+        if not self.is_open:
+            return  # it stays outstanding; the next owner executes it
+        state = owned.state
+        activation = state.activations.get(id)
+        if activation is None or activation.phase is not Phase.EXECUTING or id in owned.running:
+            return
+        try:
+            work = owned.kernel.program.work(state, activation)
+        except Exception as problem:
+            owned.deliver(failed(id, activation.attempt, problem))
+            return
+        spec = self._handlers.get(work.type)
+        if spec is None:
+            unknown = Failure("NODE_UNKNOWN", f"no handler for nodes of type {work.type!r} is installed here")
+            owned.deliver(Fail(id, activation.attempt, unknown))
+        elif spec.blocking:
+            if self._threads:
+                self._begin_blocking(Execution(self, owned, activation, spec, work.type), work.config, work.timeout)
+            else:
+                self._thread_queue.append((owned, id))
+        elif self._slots:
+            self._begin(Execution(self, owned, activation, spec, work.type), work.config, work.timeout)
+        else:
+            self._queue.append((owned, id))
+
+    def _begin(self, execution: Execution, config: Json, timeout: int | None) -> None:
+        runtime = self._runtime
+        self._slots -= 1
+        self._admit(execution, timeout)
+        execution.context = ActivationContext(execution, config)
+        execution.task = runtime.loop.create_task(self._drive(execution), context=runtime.context.copy())
+
+    async def _drive(self, execution: Execution) -> None:
+        execution.begun = True
+        report: Command
+        try:
+            output = execution.spec.call(execution.context)
+            if hasattr(output, "__await__"):
+                output = await output
+            report = completed(execution.id, execution.attempt, output)
+        except asyncio.CancelledError:
+            report = self._stopped(execution)
+        except Exception as problem:
+            report = failed(execution.id, execution.attempt, problem)
+        self._slots += 1
+        self._end(execution, report)
+        if self._queue:
+            self._admit_next(self._queue)
+
+    def _begin_blocking(self, execution: Execution, config: Json, timeout: int | None) -> None:
+        runtime = self._runtime
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(runtime.settings.threads, "perdure-handler")
+        self._threads -= 1
+        self._admit(execution, timeout)
+        execution.begun = True
+        execution.context = ActivationContext(execution, config)
+        call: Callable[..., Any] = runtime.context.copy().run
+        future = runtime.loop.run_in_executor(self._pool, call, execution.spec.call, execution.context)
+        future.add_done_callback(lambda done: self._end_blocking(execution, done), context=runtime.context)
+
+    def _end_blocking(self, execution: Execution, done: asyncio.Future[Any]) -> None:
+        report: Command
+        problem = done.exception() if not done.cancelled() else RuntimeError("the thread pool was closed")
+        if problem is not None:
+            report = failed(execution.id, execution.attempt, problem)
+        else:
+            try:
+                report = completed(execution.id, execution.attempt, done.result())
+            except Exception as invalid:
+                report = failed(execution.id, execution.attempt, invalid)
+        self._threads += 1
+        self._end(execution, report)
+        if self._thread_queue:
+            self._admit_next(self._thread_queue)
+
+    def _admit(self, execution: Execution, timeout: int | None) -> None:
+        runtime = self._runtime
+        self._live.add(execution)
+        execution.owned.running[execution.id] = execution
+        if timeout is not None:
+            execution.timer = runtime.loop.call_later(timeout / 1_000_000, self._expire, execution)
+        if runtime.observer is not None:
+            execution.started = runtime.loop.time()
+            runtime.observer.handler_started(execution.owned.namespace, execution.type)
+
+    def _admit_next(self, queue: deque[tuple[OwnedRun, int]]) -> None:
+        while queue and (self._slots if queue is self._queue else self._threads):
+            owned, id = queue.popleft()
+            if not owned.dropped:
+                self.execute(owned, id)
+
+    # -- ending ------------------------------------------------------------------------------------
+
+    def _end(self, execution: Execution, report: Command) -> None:
+        self._live.discard(execution)
+        if self._emptied is not None and not self._live and not self._emptied.done():
+            self._emptied.set_result(None)
+        if not execution.silent:
+            self._report(execution, report)
+
+    def _report(self, execution: Execution, report: Command) -> None:
+        """The one thing that the run hears about the end."""
+        execution.silent = True
+        execution.is_wanted = False
+        if execution.timer is not None:
+            execution.timer.cancel()
+        owned = execution.owned
+        if owned.running.get(execution.id) is execution:
+            del owned.running[execution.id]
+        observer = self._runtime.observer
+        if observer is not None:
+            seconds = self._runtime.loop.time() - execution.started
+            observer.handler_ended(owned.namespace, execution.type, seconds, _ending(execution, report))
+        if execution.unheard is not _UNSAID and not isinstance(report, CancelDone):
+            letters: list[Letter] = [
+                (Heartbeat(execution.id, execution.attempt, execution.unheard), None, 0),
+                (report, None, 0),
+            ]
+            owned.deliver_all(letters)
+        else:
+            owned.deliver(report)
+
+    def _stopped(self, execution: Execution) -> Command:
+        """The task was cancelled: by us, or by its own doing."""
+        if execution.expired:
+            return timed_out(execution.id, execution.attempt)
+        if not execution.is_wanted:
+            return CancelDone(execution.id, unknown=True)
+        return cancelled_itself(execution.id, execution.attempt)
+
+    def _expire(self, execution: Execution) -> None:
+        execution.expired = True
+        self._interrupt(execution, timed_out(execution.id, execution.attempt))
+        if execution.spec.blocking and not execution.silent:
+            self._report(execution, timed_out(execution.id, execution.attempt))
+
+    def stop(self, owned: OwnedRun, id: int) -> None:
+        execution = owned.running.get(id)
+        if execution is not None:
+            self._interrupt(execution, CancelDone(id, unknown=True))
+        else:
+            never_began = any(one is owned and number == id for one, number in [*self._queue, *self._thread_queue])
+            owned.deliver(CancelDone(id, unknown=not never_began))
+
+    def _interrupt(self, execution: Execution, in_the_end: Command) -> None:
+        """Tells the handler to stop. If it has not ended after the grace period, the report is `in_the_end`."""
+        execution.is_wanted = False
+        if execution.timer is not None:
+            execution.timer.cancel()
+        if execution.task is None:
+            pass  # a thread cannot be interrupted
+        elif not execution.begun:
+            # Cancelled before its first step, a coroutine never gets to say anything.
+            execution.task.cancel()
+            self._slots += 1
+            unknown = isinstance(in_the_end, CancelDone)
+            self._end(execution, CancelDone(execution.id, unknown=False) if unknown else in_the_end)
+            return
+        else:
+            execution.task.cancel()
+        grace = self._runtime.settings.stop_grace
+        execution.timer = self._runtime.loop.call_later(grace, self._give_up, execution, in_the_end)
+
+    def _give_up(self, execution: Execution, report: Command) -> None:
+        if not execution.silent:
+            self._report(execution, report)
+
+    # -- leaving -----------------------------------------------------------------------------------
+
+    def abandon(self, owned: OwnedRun) -> None:
+        """The run belongs to somebody else now; nobody listens to its handlers here."""
+        for execution in list(owned.running.values()):
+            execution.silent = True
+            if execution.is_wanted:
+                self._interrupt(execution, CancelDone(execution.id, unknown=True))
+            if execution.timer is not None:
+                execution.timer.cancel()
+        owned.running.clear()
+
+    async def drain(self, grace: float) -> list[Execution]:
+        """Begins nothing more and waits for what runs. Returns what had not ended by then."""
+        self.is_open = False
+        self._queue.clear()
+        self._thread_queue.clear()
+        if self._live:
+            self._emptied = self._runtime.loop.create_future()
+            await asyncio.wait([self._emptied], timeout=grace)
+        return list(self._live)
+
+    async def close(self, patience: float) -> None:
+        """Cancels what still runs; no reports are made."""
+        tasks = []
+        for execution in list(self._live):
+            execution.silent = True
+            execution.is_wanted = False
+            if execution.timer is not None:
+                execution.timer.cancel()
+            if execution.task is not None:
+                execution.task.cancel()
+                tasks.append(execution.task)
+        if tasks:
+            await asyncio.wait(tasks, timeout=patience)
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    # -- heartbeats --------------------------------------------------------------------------------
+
+    def heartbeat(self, execution: Execution, details: Json) -> None:
+        if execution.spec.blocking:
+            self._runtime.loop.call_soon_threadsafe(self._hear, execution, details)
+        else:
+            self._hear(execution, details)
+
+    def _hear(self, execution: Execution, details: Json) -> None:
+        """Records it now if the last one is long enough ago, else the newest one when that is so."""
+        if execution.silent:
+            return
+        loop, every = self._runtime.loop, self._runtime.settings.heartbeat_every
+        waiting = execution.unheard is not _UNSAID
+        execution.unheard = details
+        now = loop.time()
+        if execution.heard_at is None or now >= execution.heard_at + every:
+            self._record(execution)
+        elif not waiting:
+            loop.call_at(execution.heard_at + every, self._record, execution)
+
+    def _record(self, execution: Execution) -> None:
+        if execution.silent or execution.unheard is _UNSAID:
+            return
+        details, execution.unheard = execution.unheard, _UNSAID
+        execution.heard_at = self._runtime.loop.time()
+        execution.owned.deliver(Heartbeat(execution.id, execution.attempt, details))
+
+
+def _ending(execution: Execution, report: Command) -> str:
+    if execution.expired:
+        return "timed out"
+    return {"Complete": "completed", "Fail": "failed"}.get(type(report).__name__, "cancelled")

@@ -1,0 +1,62 @@
+"""What the engine needs to know about the code that executes nodes, and what that code may say."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import msgspec
+
+from perdure.model.values import Json
+
+if TYPE_CHECKING:
+    from perdure.engine.context import ActivationContext
+
+Handler: TypeAlias = "Callable[[ActivationContext], Awaitable[Any] | Any]"
+
+
+class HandlerSpec(msgspec.Struct, frozen=True):
+    call: Handler
+    blocking: bool = False
+    """It may block, so it runs in a thread, off the loop. It cannot be cancelled, only left alone."""
+    kind: str = "effect"
+
+
+class NodeHandlers(Protocol):
+    """A dict will do."""
+
+    def get(self, type: str, /) -> HandlerSpec | None: ...
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What a handler may return instead of a bare value."""
+
+    output: Json = None
+    outcome: str | None = None
+    """Which outgoing edges are taken, where the node has several."""
+    vars: dict[str, Any] | None = None
+    """Changes to the run's shared data."""
+
+
+class ActivationError(Exception):
+    """Raised by a handler to say exactly how it failed. Any other exception counts as NODE_FAILED, retryable."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        output: Json = None,
+        details: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.retry_after = retry_after
+        """Seconds that the other side asked us to wait."""
+        self.output = output
+        """What there was before it failed."""
+        self.details = details

@@ -1,0 +1,394 @@
+"""A run that this worker owns: its state, its mailbox, and the turn that is being made durable.
+
+There is no coroutine per run. A command is put into the mailbox; if the run is not busy, a turn is taken at once:
+every command in the mailbox is decided, the state moves, and the events go to the store. Only when they are durable
+are the commands answered and the effects carried out (the effect barrier); what arrived meanwhile makes the next
+turn.
+
+    idle --deliver--> deciding --events--> committing --durable--> effects --> idle, or the next turn
+                         ^                     |                     |
+                         |                     +-- no answer: `settling` finds out, never decides again first
+                         +---------------------+-- refused: fenced = dropped; inbox moved = see `_refused`
+
+`busy` holds from deciding to the end of the effects. Starting children counts as part of the effects, so that a
+parent never takes another turn (in which it might close) while it is uncertain whether its children exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from perdure.engine.answers import Answer, Letter, OwnershipLost, StartRefused, give
+from perdure.engine.settling import Bug, go_back, reload, settle
+from perdure.engine.writing import SnapshotGauge, write_of
+from perdure.errors import CommitUnknown, InvariantBroken, PerdureError
+from perdure.kernel.kernel import Kernel
+from perdure.kernel.outlook import next_wake, outstanding
+from perdure.kernel.state import RunState
+from perdure.kernel.turn import Turn
+from perdure.model.commands import Command, Proceed
+from perdure.model.effects import AnyEffect, Execute, LoadItems, StartChild, StopHandler
+from perdure.ports.journal import NewRun, Outcome, TurnWrite, Verdict
+
+if TYPE_CHECKING:
+    from perdure.engine.execution import Execution
+    from perdure.engine.runtime import Runtime
+
+_PROCEED: Letter = (Proceed(), None, 0)
+_NOTHING: Sequence[AnyEffect] = ()
+
+
+class OwnedRun:
+    __slots__ = (
+        "alarm",
+        "answers",
+        "busy",
+        "children",
+        "consumed",
+        "dropped",
+        "durable",
+        "effects",
+        "epoch",
+        "fresh",
+        "gauge",
+        "in_flight",
+        "inbox_seen",
+        "kernel",
+        "letters",
+        "mailbox",
+        "namespace",
+        "new",
+        "pending",
+        "queued",
+        "rows",
+        "run",
+        "running",
+        "runtime",
+        "size",
+        "starting",
+        "state",
+        "unsure",
+    )
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        kernel: Kernel,
+        namespace: str,
+        state: RunState,
+        epoch: int,
+        *,
+        gauge: SnapshotGauge | None = None,
+        size: int = 0,
+    ) -> None:
+        self.runtime = runtime
+        self.kernel = kernel
+        self.namespace = namespace
+        self.run = state.run
+        self.state = state
+        self.epoch = epoch
+        self.durable = state.seq
+        """The seq up to which the store has it."""
+        self.mailbox: list[Letter] = []
+        self.busy = False
+        self.fresh = False
+        """Just taken over: all outstanding effects are to be issued again, not only those of the next turn."""
+        self.dropped = False
+        self.new: NewRun | None = None
+        self.queued = False
+        """A new run that is only stored; whoever has room will claim it."""
+
+        self.in_flight: TurnWrite | None = None
+        self.letters: list[Letter] = []
+        self.answers: list[tuple[Answer, Any]] = []
+        self.effects: Sequence[AnyEffect] = _NOTHING
+        self.unsure = False
+        """Whether the turn in flight is durable already cannot be known yet."""
+
+        self.inbox_seen = 0
+        self.rows: set[int] = set()
+        """Inbox rows that have been received here and are not yet deleted."""
+        self.consumed: list[int] = []
+        """Those among them that the next write deletes."""
+
+        self.running: dict[int, Execution] = {}
+        self.starting = 0
+        """Children being started."""
+        self.pending = 0
+        """Things being read for the run; it stays here until they are there."""
+        self.children: set[str] = set()
+        """Children known to exist."""
+        self.alarm: int | None = None
+        self.gauge = gauge or SnapshotGauge()
+        self.size = size
+
+    # -- the mailbox -------------------------------------------------------------------------------
+
+    def deliver(self, command: Command, answer: Answer | None = None, row: int = 0) -> None:
+        if self.dropped:
+            if answer is not None:
+                give(answer, OwnershipLost())
+            return
+        self.mailbox.append((command, answer, row))
+        if not self.busy:
+            self.take_turn()
+
+    def deliver_all(self, letters: Sequence[Letter]) -> None:
+        """So that they are decided in one turn."""
+        if not self.dropped:
+            self.mailbox.extend(letters)
+            if letters and not self.busy:
+                self.take_turn()
+
+    def take_turn(self) -> None:
+        """Decides what is in the mailbox until a commit is under way or nothing is left."""
+        self.busy = True
+        runtime = self.runtime
+        while True:
+            letters = self._open_mail()
+            turn = self.kernel.turn(self.state, runtime.time.now())
+            try:
+                answers = self._decide(turn, letters)
+                effects = self._reissued() if self.fresh else turn.effects
+                park = self._may_park(effects, turn.at)
+                if turn.events or park:
+                    self._submit(turn, letters, answers, effects, park)
+                    return
+            except Bug as bug:
+                go_back(self, bug, letters)
+                return
+            # Nothing changed, so nothing has to become durable first.
+            self.fresh = False
+            for answer, said in answers:
+                give(answer, said)
+            self._carry_out(effects)
+            if self.starting:
+                return
+            if not self.mailbox:
+                self._rest()
+                return
+
+    def _open_mail(self) -> list[Letter]:
+        letters = self.mailbox
+        most = self.runtime.settings.turn_commands
+        if len(letters) <= most:
+            self.mailbox = []
+            return letters
+        self.mailbox = letters[most:]
+        return letters[:most]
+
+    def _decide(self, turn: Turn, letters: list[Letter]) -> list[tuple[Answer, Any]]:
+        """A refusal is an answer too: it may rest on what this turn decided before it, so it waits for the commit
+        like any other."""
+        handle = self.kernel.handle
+        answers: list[tuple[Answer, Any]] = []
+        said: Any
+        for letter in letters:
+            command, answer, row = letter
+            before = len(turn.events)
+            try:
+                said = handle(turn, command)
+            except PerdureError as refusal:
+                if len(turn.events) != before or isinstance(refusal, InvariantBroken):
+                    raise Bug(refusal, letter) from refusal
+                said = refusal
+            except Exception as problem:
+                raise Bug(problem, letter) from problem
+            if row:
+                self.consumed.append(row)
+            if answer is not None:
+                answers.append((answer, said))
+        try:
+            self.kernel.finish(turn)
+        except Exception as problem:
+            raise Bug(problem, None) from problem
+        return answers
+
+    def _reissued(self) -> list[AnyEffect]:
+        found = outstanding(self.kernel.program, self.state)
+        known = self.children
+        return [effect for effect in found if not isinstance(effect, StartChild) or effect.run not in known]
+
+    def _may_park(self, effects: Sequence[AnyEffect], now: int) -> bool:
+        """Nothing executes or is being fetched, and nothing is awaited that is near."""
+        state = self.state
+        if self.queued:
+            return True
+        if effects or state.executing or self.mailbox or self.pending:
+            return False
+        if state.final is not None:
+            return True
+        wake = next_wake(state)
+        return wake is None or wake > now + self.runtime.park_after
+
+    # -- committing --------------------------------------------------------------------------------
+
+    def _submit(
+        self,
+        turn: Turn,
+        letters: list[Letter],
+        answers: list[tuple[Answer, Any]],
+        effects: Sequence[AnyEffect],
+        park: bool,
+    ) -> None:
+        runtime = self.runtime
+        try:
+            write = write_of(
+                self,
+                turn,
+                turn_id=runtime.turn_id(),
+                owner=None if park else runtime.worker,
+                wake_at=turn.at if self.queued else None,
+                new=self.new,
+            )
+        except Exception as problem:
+            raise Bug(problem, None) from problem
+        if self.consumed:
+            self.consumed = []
+        self.in_flight = write
+        self.letters = letters
+        self.answers = answers
+        self.effects = effects
+        self.commit(write)
+
+    def commit(self, write: TurnWrite) -> None:
+        future = asyncio.ensure_future(self.runtime.journal.commit(write))
+        future.add_done_callback(self._answered, context=self.runtime.context)
+
+    def _answered(self, future: asyncio.Future[Outcome]) -> None:
+        problem = CommitUnknown("the commit was given up") if future.cancelled() else future.exception()
+        if self.dropped:
+            return
+        if problem is not None:
+            self.runtime.spawn(settle(self, problem))
+        elif (outcome := future.result()).verdict is Verdict.COMMITTED:
+            self.committed()
+        else:
+            self.refused(outcome)
+
+    def committed(self) -> None:
+        write = self.in_flight
+        assert write is not None
+        answers, effects = self.answers, self.effects
+        observer = self.runtime.observer
+        if observer is not None:
+            observer.turn_committed(self.run, write.seq - write.expected, len(self.letters))
+        self._clear_flight()
+        self.durable = write.seq
+        self.size += len(write.data)
+        self.new = None
+        self.fresh = False
+        if write.consumed:
+            self.rows.difference_update(write.consumed)
+        if write.owner is None:
+            self.runtime.roster.retire(self, write)
+        for answer, said in answers:
+            give(answer, said)
+        if write.owner is not None:
+            self._carry_out(effects)
+            if not self.starting:
+                self._go_on()
+
+    def _clear_flight(self) -> None:
+        self.in_flight = None
+        self.letters = []
+        self.answers = []
+        self.effects = _NOTHING
+        self.unsure = False
+
+    def refused(self, outcome: Outcome) -> None:
+        """Nothing of the turn in flight was written."""
+        write = self.in_flight
+        assert write is not None
+        self.unsure = False
+        if outcome.verdict is not Verdict.INBOX_MOVED:
+            if write.new is None and self.runtime.observer is not None:
+                self.runtime.observer.fenced(self.run)
+            self.drop(OwnershipLost() if write.new is None else StartRefused(outcome), was_refused=True)
+        elif write.result is None:
+            # It was to be parked, and a command came in between. What was decided stays right; the run just stays here.
+            self.in_flight = msgspec.structs.replace(write, owner=self.runtime.worker)
+            self.runtime.post.fetch(self)
+            self.commit(self.in_flight)
+        else:
+            # It was to be closed. The command came before the close, so it is decided before it, from the state
+            # as it was.
+            decided_now = {row for _, _, row in self.letters}
+            self.consumed = [row for row in write.consumed if row not in decided_now]
+            self.mailbox[:0] = self.letters
+            self._clear_flight()
+            self.runtime.spawn(reload(self))
+
+    def superseded(self) -> None:
+        """The turn in flight is durable, but somebody else owns the run now."""
+        for answer, said in self.answers:
+            give(answer, said)
+        self._clear_flight()
+        self.drop(OwnershipLost())
+
+    # -- after it is durable --------------------------------------------------------------------------------
+
+    def _carry_out(self, effects: Sequence[AnyEffect]) -> None:
+        runtime = self.runtime
+        for effect in effects:
+            if isinstance(effect, Execute):
+                runtime.runner.execute(self, effect.activation)
+            elif isinstance(effect, StopHandler):
+                runtime.runner.stop(self, effect.activation)
+            elif isinstance(effect, StartChild):
+                self.starting += 1
+                runtime.spawn(runtime.children.start(self, effect))
+            elif isinstance(effect, LoadItems):
+                self.pending += 1
+                runtime.spawn(runtime.children.load_items(self, effect))
+            else:
+                self.mailbox.append(_PROCEED)
+
+    def settled(self, letter: Letter | None) -> None:
+        """A child has been started, or will never be."""
+        self.starting -= 1
+        if letter is not None:
+            self.mailbox.append(letter)
+        if not self.starting and not self.dropped:
+            self._go_on()
+
+    def fetched(self, letters: Sequence[Letter]) -> None:
+        """Something that was being read is there."""
+        self.pending -= 1
+        if not self.dropped:
+            self.mailbox.extend(letters)
+            if not self.busy:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        if self.mailbox or self._may_park(_NOTHING, self.runtime.time.now()):
+            self.take_turn()
+        else:
+            self._rest()
+
+    def _rest(self) -> None:
+        self.busy = False
+        if self.state.timer_heap:
+            self.runtime.alarms.watch(self)
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def drop(self, why: Exception, *, was_refused: bool = False) -> None:
+        """This worker has nothing to do with the run any more. Whoever waits is told; handlers are told to stop."""
+        if self.dropped:
+            return
+        self.dropped = True
+        self.runtime.roster.forget(self)
+        self.runtime.runner.abandon(self)
+        about_flight = why if was_refused else CommitUnknown("whether it was recorded is not known")
+        for answer, _ in self.answers:
+            give(answer, about_flight)
+        for _, waiting, _ in self.mailbox:
+            if waiting is not None:
+                give(waiting, why)
+        self._clear_flight()
+        self.mailbox = []

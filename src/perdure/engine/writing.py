@@ -1,0 +1,104 @@
+"""A turn as the one write that makes it durable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from perdure.kernel.outlook import next_wake, status_of
+from perdure.kernel.state import RunState
+from perdure.kernel.turn import Turn
+from perdure.model.codec import CODEC, EncodedTurn, encode_command, encode_events
+from perdure.model.events import AttributesSet, MessagePublished
+from perdure.model.failures import Failure
+from perdure.model.values import encode_json
+from perdure.ports.journal import Message, NewRun, Send, TurnWrite
+
+if TYPE_CHECKING:
+    from perdure.engine.owned import OwnedRun
+
+_NO_EVENTS = EncodedTurn(b"[]", [], {})
+
+
+class SnapshotGauge:
+    """Says when a snapshot is worth its bytes: as many bytes of events as the last one has must have come since."""
+
+    __slots__ = ("bytes", "events", "last")
+
+    def __init__(self, last: int = 0) -> None:
+        self.events = 0
+        self.bytes = 0
+        self.last = last
+
+    def wants_one(self, least_events: int) -> bool:
+        return self.events >= least_events and self.bytes >= self.last
+
+    def taken(self, size: int) -> None:
+        self.events = self.bytes = 0
+        self.last = size
+
+
+def write_of(
+    owned: OwnedRun, turn: Turn, *, turn_id: str, owner: str | None, wake_at: int | None, new: NewRun | None
+) -> TurnWrite:
+    """Everything that must become durable together. The state has moved to the end of the turn already."""
+    state, events = owned.state, turn.events
+    encoded = encode_events(events) if events else _NO_EVENTS
+    final = state.final is not None
+    messages, attributes = _told_outside(state, events)
+    return TurnWrite(
+        run=state.run,
+        turn_id=turn_id,
+        epoch=owned.epoch,
+        expected=owned.durable,
+        seq=state.seq,
+        at=turn.at,
+        data=encoded.data,
+        codec=CODEC,
+        refs=encoded.refs,
+        blobs={**encoded.blobs, **turn.blobs} if turn.blobs else encoded.blobs,
+        status=status_of(owned.kernel.program, state),
+        owner=None if final else owner,
+        wake_at=wake_at if wake_at is not None else next_wake(state),
+        inbox_seen=owned.inbox_seen,
+        new=new,
+        snapshot=_snapshot(owned, turn, len(encoded.data)),
+        consumed=owned.consumed,
+        messages=messages,
+        sends=[Send(run, encode_command(command), f"{turn_id}/{n}") for n, (run, command) in enumerate(turn.sends)],
+        attributes=attributes,
+        result=_result(state) if final else None,
+    )
+
+
+def _snapshot(owned: OwnedRun, turn: Turn, size: int) -> bytes | None:
+    gauge = owned.gauge
+    gauge.events += len(turn.events)
+    gauge.bytes += size
+    if not (
+        turn.must_snapshot or (owned.state.final is None and gauge.wants_one(owned.runtime.settings.snapshot_events))
+    ):
+        return None
+    snapshot = owned.kernel.snapshot(owned.state)
+    gauge.taken(len(snapshot))
+    return snapshot
+
+
+def _told_outside(state: RunState, events: list[Any]) -> tuple[list[Message], dict[str, Any] | None]:
+    messages: list[Message] = []
+    attributes = None
+    for place, event in enumerate(events):
+        kind = type(event)
+        if kind is MessagePublished:
+            messages.append(Message(f"{state.run}/{state.seq}/{place}", event.type, event.payload, event.key))
+        elif kind is AttributesSet:
+            attributes = state.attributes
+    return messages, attributes
+
+
+def _result(state: RunState) -> bytes:
+    closing = state.closing
+    assert closing is not None
+    if state.final == "COMPLETED":
+        return encode_json({"output": closing.output})
+    failure = closing.failure or Failure(str(state.final), closing.reason or "the run was cancelled")
+    return encode_json({"failure": failure})

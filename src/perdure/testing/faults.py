@@ -1,0 +1,159 @@
+"""A store whose answers can be lost, late or refused, for tests of what stands on it.
+
+    store = FaultyStore(MemoryStore(clock))
+    store.next_commit(Fault.LOST_AFTER)                    # it is committed, and nobody hears of it
+    store.next_commit(Fault.LOST_BEFORE, when=is_closing)  # the first such turn is not, and nobody knows
+    with store.down(): ...                                 # nothing can be reached
+    with store.held() as gate: ...                         # commits wait until gate.set()
+
+With `chances` the faults of commits are drawn from a seeded source instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from perdure.errors import CommitUnknown, StoreFull, StoreUnavailable
+from perdure.ports.journal import Outcome, TurnWrite
+from perdure.ports.store import Store
+
+
+class Fault(Enum):
+    LOST_AFTER = "committed, and the answer is lost"
+    LOST_BEFORE = "not committed, and the answer is lost"
+    LATE = "the answer is lost, and it is committed only afterwards"
+    UNAVAILABLE = "not committed, and it is said so"
+    FULL = "not committed, for want of room"
+
+
+Condition = Callable[[TurnWrite], bool]
+
+
+def always(turn: TurnWrite) -> bool:
+    return True
+
+
+class FaultyStore:
+    """Passes everything on to the store beneath, unless told otherwise."""
+
+    def __init__(
+        self,
+        store: Store,
+        chances: Mapping[Fault, float] | None = None,
+        chance: random.Random | None = None,
+        late: float = 0.5,
+    ) -> None:
+        self.beneath = store
+        self.chances = dict(chances or {})
+        self.late = late
+        self.commits: list[TurnWrite] = []
+        """Every turn that was handed in, as often as it was."""
+        self.struck: list[tuple[Fault, TurnWrite]] = []
+        self._chance = chance or random.Random(0)
+        self._planned: list[tuple[Fault, Condition]] = []
+        self._is_down = False
+        self._gate: asyncio.Event | None = None
+        self.journal: Any = _FaultyJournal(self)
+        self.ownership: Any = _Port(self, store.ownership)
+        self.inbox: Any = _Port(self, store.inbox)
+        self.runs: Any = _Port(self, store.runs)
+        self.definitions = store.definitions
+        self.blobs = store.blobs
+        self.outbox = store.outbox
+        self.hints = store.hints
+
+    async def open(self) -> None:
+        await self.beneath.open()
+
+    async def close(self) -> None:
+        await self.beneath.close()
+
+    def next_commit(self, fault: Fault, when: Condition = always) -> None:
+        self._planned.append((fault, when))
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        self._is_down = True
+        try:
+            yield
+        finally:
+            self._is_down = False
+
+    @contextmanager
+    def held(self) -> Iterator[asyncio.Event]:
+        self._gate = gate = asyncio.Event()
+        try:
+            yield gate
+        finally:
+            gate.set()
+            self._gate = None
+
+    def check(self) -> None:
+        if self._is_down:
+            raise StoreUnavailable("the store cannot be reached")
+
+    def draw(self, turn: TurnWrite) -> Fault | None:
+        for place, (fault, when) in enumerate(self._planned):
+            if when(turn):
+                del self._planned[place]
+                return fault
+        for fault, share in self.chances.items():
+            if self._chance.random() < share:
+                return fault
+        return None
+
+    async def wait_at_gate(self) -> None:
+        if self._gate is not None:
+            await self._gate.wait()
+
+
+class _Port:
+    """One port, reachable only while the store is."""
+
+    def __init__(self, faulty: FaultyStore, port: Any) -> None:
+        self._faulty = faulty
+        self._port = port
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._port, name)
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            self._faulty.check()
+            return await method(*args, **kwargs)
+
+        return call
+
+
+class _FaultyJournal(_Port):
+    def __init__(self, faulty: FaultyStore) -> None:
+        super().__init__(faulty, faulty.beneath.journal)
+
+    def commit(self, turn: TurnWrite) -> Awaitable[Outcome]:
+        self._faulty.commits.append(turn)
+        return self._commit(turn)
+
+    async def _commit(self, turn: TurnWrite) -> Outcome:
+        faulty, journal = self._faulty, self._faulty.beneath.journal
+        await faulty.wait_at_gate()
+        faulty.check()
+        fault = faulty.draw(turn)
+        if fault is None:
+            return await journal.commit(turn)
+        faulty.struck.append((fault, turn))
+        match fault:
+            case Fault.LOST_AFTER:
+                await journal.commit(turn)
+            case Fault.LATE:
+                asyncio.get_running_loop().call_later(faulty.late, journal.commit, turn)
+            case Fault.UNAVAILABLE:
+                raise StoreUnavailable("the store cannot be reached")
+            case Fault.FULL:
+                raise StoreFull("the disk is full")
+            case Fault.LOST_BEFORE:
+                pass
+        raise CommitUnknown("the answer to the commit was lost")

@@ -1,0 +1,128 @@
+"""An event loop on which time is a number: when nothing is ready, it jumps to the next timer.
+
+    @simulated()
+    async def test_a_sleeper_wakes(): ...
+        await asyncio.sleep(86_400)          # takes no time at all
+
+    run(main(), seed=7)                      # whatever is ready at the same moment runs in an order chosen by the seed
+
+Nothing outside is waited for. Functions for threads run at once, on the loop. A loop on which nothing is ready and no
+timer is set would wait for ever, so it raises `Stalled` instead, and the test says what it was waiting for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import functools
+import random
+import selectors
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+BEGIN = 1_767_225_600 * 1_000_000
+"""2026-01-01T00:00:00Z, in microseconds."""
+
+
+class Stalled(RuntimeError):
+    """Nothing can ever happen again, and somebody is still waiting."""
+
+
+class _JumpingSelector(selectors.SelectSelector):
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop: SimLoop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if not ready:
+            if timeout is None:
+                waiting = [str(task.get_coro()) for task in asyncio.all_tasks(self.loop)]
+                raise Stalled(f"nothing is ready, no timer is set, and these wait: {waiting}")
+            self.loop.jump(timeout)
+        return ready
+
+
+class _Shuffled(collections.deque[Any]):
+    """Ready callbacks, taken in any order."""
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__()
+        self._chance = chance
+
+    def popleft(self) -> Any:
+        place = self._chance.randrange(len(self)) if len(self) > 1 else 0
+        self.rotate(-place)
+        taken = super().popleft()
+        self.rotate(place)
+        return taken
+
+
+class SimLoop(asyncio.SelectorEventLoop):
+    def __init__(self, seed: int | None = None) -> None:
+        selector = _JumpingSelector()
+        super().__init__(selector)
+        selector.loop = self
+        self._elapsed = 0.0
+        if seed is not None:
+            self._ready: collections.deque[Any] = _Shuffled(random.Random(seed))
+
+    def time(self) -> float:
+        return self._elapsed
+
+    def jump(self, seconds: float) -> None:
+        self._elapsed += seconds
+
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
+        """At once, here: a thread's timing would not follow from the seed."""
+        future: asyncio.Future[T] = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+
+class SimClock:
+    """The wall clock of a simulated world, or of one machine in it whose clock is wrong by `skew` seconds."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None, skew: float = 0.0) -> None:
+        self._loop = loop or asyncio.get_running_loop()
+        self.skew = skew
+
+    def now(self) -> int:
+        return BEGIN + round((self._loop.time() + self.skew) * 1_000_000)
+
+
+def run(main: Coroutine[Any, Any, T], seed: int | None = None) -> T:
+    """Runs it to its end, then cancels what it left behind."""
+    loop = SimLoop(seed)
+    try:
+        result = loop.run_until_complete(main)
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        return result
+    finally:
+        loop.close()
+
+
+def simulated(
+    seed: int | None = None,
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, T]]:
+    """Makes an ordinary function of a coroutine function, for pytest and others."""
+
+    def decorate(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+            return run(function(*args, **kwargs), seed)
+
+        return wrapper
+
+    return decorate
