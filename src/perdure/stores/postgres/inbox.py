@@ -29,14 +29,9 @@ class PostgresInbox:
         self._pool = pool
         self._hints = hints
         self._now = now
-        self._serial = 0
         self._lanes: Lanes[_Sending, Sent] = Lanes(
-            self._send_group, width=1, limit=GROUP, name=self._name, weight=lambda each: len(each.command)
+            self._send_group, width=1, limit=GROUP, weight=lambda each: len(each.command)
         )
-
-    def _name(self, _: _Sending) -> str:
-        self._serial += 1  # two of one run may share a group
-        return str(self._serial)
 
     async def send(self, namespace: str, run: str, command: bytes, request_id: str) -> Sent:
         return await self._lanes.submit(_Sending(namespace, run, command, request_id))

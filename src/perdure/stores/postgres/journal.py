@@ -10,7 +10,6 @@ from zlib import crc32
 
 from perdure.errors import CommitUnknown, StoreUnavailable
 from perdure.model.codec import decode_refs
-from perdure.ports.blobs import CHUNK
 from perdure.ports.hints import Hint
 from perdure.ports.journal import (
     COMMITTED,
@@ -29,8 +28,8 @@ from perdure.stores.postgres.hints import PostgresHints
 from perdure.stores.postgres.lanes import Lanes
 from perdure.stores.postgres.links import Pool, Rows
 from perdure.stores.postgres.queries import load_queries
-from perdure.stores.postgres.records import head_of, pack, pack_off_loop, pieces, row_of, unpack_off_loop
-from perdure.stores.postgres.turns import Packed, further_columns, is_plain, plain_columns, weight
+from perdure.stores.postgres.records import head_of, row_of, unpack_off_loop
+from perdure.stores.postgres.turns import further_columns, is_plain, pack_all, plain_columns, weight
 
 _SQL = load_queries("journal")
 _BLOBS = load_queries("blobs")
@@ -42,7 +41,6 @@ COMMIT_SESSION = {
     "enable_mergejoin": "off",
     "enable_seqscan": "off",
 }
-LARGE_SNAPSHOT = 64 * 1024
 GROUP = 128
 LOADS = 64
 
@@ -59,17 +57,10 @@ class PostgresJournal:
         self._lanes: Lanes[TurnWrite, Outcome] = Lanes(
             self._write_group, width=committers.size, limit=GROUP, name=lambda turn: turn.run, weight=weight
         )
-        self._loads: Lanes[str, Loaded | None] = Lanes(self._load_group, width=2, limit=LOADS, name=lambda run: run)
-        self._preparing: set[asyncio.Task[Outcome]] = set()
-        self._snapshots: dict[str, Packed] = {}
+        self._loads: Lanes[str, Loaded | None] = Lanes(self._load_group, width=2, limit=LOADS)
 
     def commit(self, turn: TurnWrite) -> Awaitable[Outcome]:
-        if not turn.blobs and (turn.snapshot is None or len(turn.snapshot) < LARGE_SNAPSHOT):
-            return self._lanes.submit(turn)
-        task = asyncio.ensure_future(self._prepare(turn))
-        self._preparing.add(task)
-        task.add_done_callback(self._preparing.discard)
-        return task
+        return self._lanes.submit(turn)
 
     async def load(self, run: str) -> Loaded | None:
         return await self._loads.submit(run)
@@ -82,45 +73,10 @@ class PostgresJournal:
         return [row_of(row) for row in await self._readers.fetch(_SQL["history"], run, after, limit)]
 
     async def close(self) -> None:
-        if self._preparing:
-            await asyncio.wait(self._preparing)
         await self._lanes.close()
         await self._loads.close()
 
     # -- writing -------------------------------------------------------------------------------------------------------
-
-    async def _prepare(self, turn: TurnWrite) -> Outcome:
-        """What is large goes ahead on its own, so that the neighbours in the group need not wait for it."""
-        if turn.blobs:
-            await self._keep_blobs(turn)
-        if turn.snapshot is not None:
-            self._snapshots[turn.turn_id] = await pack_off_loop(turn.snapshot)
-        try:
-            return await self._lanes.submit(turn)
-        finally:
-            self._snapshots.pop(turn.turn_id, None)
-
-    async def _keep_blobs(self, turn: TurnWrite) -> None:
-        names: list[str] = []
-        places: list[int] = []
-        packed: list[Packed] = []
-        for name, content in turn.blobs.items():
-            for place, piece in enumerate(pieces(content, CHUNK)):
-                names.append(name)
-                places.append(place)
-                packed.append(await pack_off_loop(piece))
-        await self._readers.fetch(
-            _BLOBS["keep"],
-            turn.new.namespace if turn.new is not None else None,
-            turn.run,
-            list(turn.blobs),
-            [len(content) for content in turn.blobs.values()],
-            names,
-            places,
-            [flag for flag, _ in packed],
-            [data for _, data in packed],
-            self._now(),
-        )
 
     async def _write_group(self, turns: Sequence[TurnWrite]) -> Sequence[Outcome | BaseException]:
         gives_up = asyncio.get_running_loop().time() + self._committers.deadline
@@ -149,12 +105,7 @@ class PostgresJournal:
         if all(map(is_plain, turns)):
             rows = await self._committers.fetch_here(_SQL["commit_turns"], *columns, self._now())
         else:
-            snapshots = {
-                turn.run: self._snapshots.get(turn.turn_id) or pack(turn.snapshot)
-                for turn in turns
-                if turn.snapshot is not None
-            }
-            further = further_columns(turns, snapshots)
+            further = further_columns(turns, await pack_all(turns))
             rows = await self._committers.fetch_here(_SQL["commit_full_turns"], *columns, *further, self._now())
         if not rows:
             self._tell(turns)

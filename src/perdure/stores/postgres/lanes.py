@@ -19,9 +19,10 @@ Write: TypeAlias = Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]
 
 
 class Lanes(Generic[T, R]):
-    """At most `width` groups at a time, each of at most `limit` items and about `max_weight`, no two of one name.
+    """At most `width` groups at a time, each of at most `limit` items and about `max_weight`.
 
-    `write` answers each item of a group with a result or an error, in order.
+    Of items with the same `name` one at a time is under way, in the order in which they came. `write` answers each item
+    of a group with a result or an error, in order.
     """
 
     def __init__(
@@ -30,9 +31,9 @@ class Lanes(Generic[T, R]):
         *,
         width: int,
         limit: int,
-        name: Callable[[T], str],
+        name: Callable[[T], str] | None = None,
         weight: Callable[[T], int] | None = None,
-        max_weight: int = 8 << 20,
+        max_weight: int = 4 << 20,
     ) -> None:
         self._write = write
         self._width = width
@@ -41,6 +42,7 @@ class Lanes(Generic[T, R]):
         self._weight = weight
         self._max_weight = max_weight
         self._queue: deque[tuple[T, asyncio.Future[R]]] = deque()
+        self._names: set[str] = set()
         self._busy: set[asyncio.Task[None]] = set()
         self._scheduled = False
         self._closed = False
@@ -79,22 +81,25 @@ class Lanes(Generic[T, R]):
                 results = await self._write([item for item, _ in group])
             except Exception as problem:
                 results = [problem] * len(group)
+            if self._name is not None:
+                self._names.difference_update([self._name(item) for item, _ in group])
             for (_, future), result in zip(group, results, strict=True):
                 _answer(future, result)
             await asyncio.sleep(0)  # let those who were answered queue their next
 
     def _take(self) -> list[tuple[T, asyncio.Future[R]]]:
-        queue, names = self._queue, set[str]()
+        queue, names = self._queue, self._names
         group: list[tuple[T, asyncio.Future[R]]] = []
         later: list[tuple[T, asyncio.Future[R]]] = []
         weight = 0
         while queue and len(group) < self._limit and weight < self._max_weight:
             entry = queue.popleft()
-            name = self._name(entry[0])
-            if name in names:
-                later.append(entry)
-                continue
-            names.add(name)
+            if self._name is not None:
+                name = self._name(entry[0])
+                if name in names:
+                    later.append(entry)
+                    continue
+                names.add(name)
             group.append(entry)
             if self._weight is not None:
                 weight += self._weight(entry[0])

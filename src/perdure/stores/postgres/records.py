@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import asyncpg
 import msgspec
@@ -16,6 +17,9 @@ from perdure.ports.journal import Head, Row
 PACK_ABOVE = 4096
 OFF_LOOP_ABOVE = 64 * 1024
 """Packing more than this takes milliseconds, so it is done in a thread."""
+
+Packed: TypeAlias = tuple[bool, bytes]
+"""Whether it is packed, and the bytes that are stored."""
 
 _statuses = {status.value: status for status in Status}
 
@@ -59,8 +63,7 @@ def row_of(row: asyncpg.Record) -> Row:
     )
 
 
-def pack(data: bytes) -> tuple[bool, bytes]:
-    """Whether it is packed, and the bytes to be stored."""
+def pack(data: bytes) -> Packed:
     if len(data) > PACK_ABOVE and len(packed := zlib.compress(data, 1)) < len(data):
         return True, packed
     return False, data
@@ -70,7 +73,7 @@ def unpack(packed: bool, data: bytes) -> bytes:
     return zlib.decompress(data) if packed else data
 
 
-async def pack_off_loop(data: bytes) -> tuple[bool, bytes]:
+async def pack_off_loop(data: bytes) -> Packed:
     return await asyncio.to_thread(pack, data) if len(data) > OFF_LOOP_ABOVE else pack(data)
 
 

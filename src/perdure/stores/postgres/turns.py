@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 from zlib import crc32
 
 from perdure.model.codec import encode_refs
 from perdure.model.values import encode_json
+from perdure.ports.blobs import CHUNK
 from perdure.ports.journal import NewRun, TurnWrite
+from perdure.stores.postgres.records import OFF_LOOP_ABOVE, Packed, pack, pieces
 
 Columns: TypeAlias = list[list[object]]
-Packed: TypeAlias = tuple[bool, bytes]
-"""Whether it is packed, and the bytes."""
 
 
 def is_plain(turn: TurnWrite) -> bool:
@@ -67,17 +68,24 @@ def plain_columns(turns: Sequence[TurnWrite]) -> Columns:
     ]
 
 
-def further_columns(turns: Sequence[TurnWrite], snapshots: Mapping[str, Packed]) -> Columns:
-    """Snapshots (given by run, as they are stored), consumed commands, messages, references to blobs, and sends."""
-    saved = [(turn, snapshots[turn.run]) for turn in turns if turn.snapshot is not None]
+def further_columns(turns: Sequence[TurnWrite], packed: Mapping[bytes, Packed]) -> Columns:
+    """Snapshots, consumed commands, messages, blobs, references to them, and sends. `packed` has the snapshots and the
+    pieces of blobs as they are stored."""
+    saved = [(turn, packed[turn.snapshot]) for turn in turns if turn.snapshot is not None]
     consumed = [(turn.run, id) for turn in turns for id in turn.consumed]
     messages = [(turn, position, each) for turn in turns for position, each in enumerate(turn.messages)]
+    blobs = [(turn.run, hash, content) for turn in turns for hash, content in turn.blobs.items()]
+    parts = [
+        (run, hash, position, *packed[piece])
+        for run, hash, content in blobs
+        for position, piece in enumerate(pieces(content, CHUNK))
+    ]
     refs = sorted({(turn.run, hash) for turn in turns for hash in (*turn.blobs, *(ref.hash for ref in turn.refs))})
     sends = [(turn.run, send) for turn in turns for send in turn.sends]
     return [
         [turn.run for turn, _ in saved],
         [turn.seq for turn, _ in saved],
-        [packed for _, (packed, _) in saved],
+        [is_packed for _, (is_packed, _) in saved],
         [crc32(data) for _, (_, data) in saved],
         [data for _, (_, data) in saved],
         [run for run, _ in consumed],
@@ -89,6 +97,14 @@ def further_columns(turns: Sequence[TurnWrite], snapshots: Mapping[str, Packed])
         [each.type for _, _, each in messages],
         [each.key for _, _, each in messages],
         [encode_json(each.payload) for _, _, each in messages],
+        [run for run, _, _ in blobs],
+        [hash for _, hash, _ in blobs],
+        [len(content) for _, _, content in blobs],
+        [run for run, _, _, _, _ in parts],
+        [hash for _, hash, _, _, _ in parts],
+        [position for _, _, position, _, _ in parts],
+        [is_packed for _, _, _, is_packed, _ in parts],
+        [data for _, _, _, _, data in parts],
         [run for run, _ in refs],
         [hash for _, hash in refs],
         [run for run, _ in sends],
@@ -98,18 +114,29 @@ def further_columns(turns: Sequence[TurnWrite], snapshots: Mapping[str, Packed])
     ]
 
 
+async def pack_all(turns: Sequence[TurnWrite]) -> dict[bytes, Packed]:
+    """What is large of these turns, and how it is stored."""
+    large = [turn.snapshot for turn in turns if turn.snapshot is not None]
+    large += [piece for turn in turns for content in turn.blobs.values() for piece in pieces(content, CHUNK)]
+    if sum(map(len, large)) <= OFF_LOOP_ABOVE:
+        return {data: pack(data) for data in large}
+    return await asyncio.to_thread(lambda: {data: pack(data) for data in large})
+
+
 def weight(turn: TurnWrite) -> int:
     """About how many bytes it sends."""
-    return 500 + len(turn.data) + len(turn.snapshot or b"") + len(turn.result or b"")
+    return (
+        500 + len(turn.data) + len(turn.snapshot or b"") + len(turn.result or b"") + sum(map(len, turn.blobs.values()))
+    )
 
 
 def _run(turn: TurnWrite) -> str:
     return turn.run
 
 
-def _key(start: tuple[TurnWrite, NewRun]) -> tuple[str, str, str]:
-    turn, new = start
-    return new.namespace, new.key or "", turn.run
+def _key(start: tuple[TurnWrite, NewRun]) -> tuple[str, str]:
+    """Of two with the same key the one that came first stays first."""
+    return start[1].namespace, start[1].key or ""
 
 
 def _attributes(turn: TurnWrite) -> str | None:

@@ -161,8 +161,8 @@ BEGIN
 END $$;
 
 -- `commit_turns` for a group in which some turn brings more than events: s_* snapshots, c_* consumed inbox rows,
--- m_* messages, b_* blob references, x_* sends. What belongs to a refused turn is left out. Sends answer with the
--- verdict 'sent' and, as existing_run, the owner to be told.
+-- m_* messages, k_* blobs and p_* their pieces, b_* references to blobs, x_* sends. What belongs to a refused turn is left
+-- out. Sends answer with the verdict 'sent' and, as existing_run, the owner to be told.
 CREATE FUNCTION commit_full_turns(
     t_run text[], t_turn text[], t_epoch bigint[], t_expected bigint[], t_seq bigint[], t_at bigint[], t_data bytea[],
     t_codec integer[], t_refs text[], t_status text[], t_owner text[], t_wake bigint[], t_inbox bigint[],
@@ -175,6 +175,8 @@ CREATE FUNCTION commit_full_turns(
     s_run text[], s_seq bigint[], s_packed boolean[], s_crc bigint[], s_data bytea[],
     c_run text[], c_id bigint[],
     m_run text[], m_id text[], m_seq bigint[], m_position integer[], m_type text[], m_key text[], m_payload bytea[],
+    k_run text[], k_hash text[], k_size bigint[],
+    p_run text[], p_hash text[], p_position integer[], p_packed boolean[], p_data bytea[],
     b_run text[], b_hash text[],
     x_from text[], x_run text[], x_command bytea[], x_request text[],
     given_now bigint
@@ -224,6 +226,26 @@ BEGIN
             AS m (run, id, seq, position, type, key, payload)
         JOIN runs r ON r.id = m.run
         WHERE m.run <> ALL (refused);
+    END IF;
+
+    IF cardinality(k_run) > 0 THEN
+        -- A blob that is there already is touched, at most once a minute, so that many runs may share one without
+        -- waiting for each other.
+        INSERT INTO blobs AS b (namespace, hash, size, touched_at)
+        SELECT DISTINCT ON (r.namespace, k.hash) r.namespace, k.hash, k.size, clock
+        FROM unnest(k_run, k_hash, k_size) AS k (run, hash, size) JOIN runs r ON r.id = k.run
+        WHERE k.run <> ALL (refused)
+        ORDER BY r.namespace, k.hash
+        ON CONFLICT (namespace, hash) DO UPDATE SET touched_at = excluded.touched_at
+        WHERE b.touched_at < excluded.touched_at - 60000000;
+
+        INSERT INTO blob_chunks (namespace, hash, position, packed, data)
+        SELECT r.namespace, p.hash, p.position, p.packed, p.data
+        FROM unnest(p_run, p_hash, p_position, p_packed, p_data) AS p (run, hash, position, packed, data)
+        JOIN runs r ON r.id = p.run
+        WHERE p.run <> ALL (refused)
+        ORDER BY r.namespace, p.hash, p.position
+        ON CONFLICT DO NOTHING;
     END IF;
 
     IF cardinality(b_run) > 0 THEN

@@ -28,27 +28,6 @@ WITH emptied AS (
 )
 DELETE FROM blobs WHERE namespace = $1 AND hash = $2
 
--- name: keep
--- Whole blobs of one turn. The namespace is the run's where it is not given. A blob that is there already is touched,
--- at most once a minute, so that many runs may share one without waiting for each other.
-WITH clock AS MATERIALIZED (
-    SELECT coalesce($9::bigint, perdure_now()) AS now
-), place AS MATERIALIZED (
-    SELECT coalesce($1::text, (SELECT r.namespace FROM runs r WHERE r.id = $2)) AS namespace
-), kept AS (
-    INSERT INTO blobs AS b (namespace, hash, size, touched_at)
-    SELECT p.namespace, n.hash, n.size, c.now
-    FROM unnest($3::text[], $4::bigint[]) AS n (hash, size), place p, clock c
-    WHERE p.namespace IS NOT NULL ORDER BY n.hash
-    ON CONFLICT (namespace, hash) DO UPDATE SET touched_at = excluded.touched_at
-    WHERE b.touched_at < excluded.touched_at - 60000000
-)
-INSERT INTO blob_chunks (namespace, hash, position, packed, data)
-SELECT p.namespace, n.hash, n.position, n.packed, n.data
-FROM unnest($5::text[], $6::integer[], $7::boolean[], $8::bytea[]) AS n (hash, position, packed, data), place p
-WHERE p.namespace IS NOT NULL ORDER BY n.hash, n.position
-ON CONFLICT DO NOTHING
-
 -- name: info
 SELECT size FROM blobs WHERE namespace = $1 AND hash = $2
 
