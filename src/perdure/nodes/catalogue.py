@@ -4,10 +4,51 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from perdure.nodes import end, python, start
+from perdure.nodes import (
+    conditional,
+    continue_as_new,
+    delay,
+    end,
+    fail,
+    json_array,
+    json_value,
+    loop,
+    loop_accumulator,
+    merge_data,
+    publish,
+    python,
+    set_vars,
+    sleep,
+    start,
+    sub_flow,
+    transform,
+    wait_for_signal,
+)
 from perdure.programs.flow.nodetypes import Catalogue, NodeType
 
-CATALOGUE: Catalogue = MappingProxyType({each.TYPE.name: each.TYPE for each in (start, end, python)})
+_TYPES: tuple[NodeType, ...] = (
+    start.TYPE,
+    end.TYPE,
+    conditional.TYPE,
+    loop.TYPE,
+    loop_accumulator.TYPE,
+    sub_flow.TYPE,
+    delay.TYPE,
+    sleep.TYPE,
+    wait_for_signal.TYPE,
+    json_value.TYPE,
+    json_array.TYPE,
+    transform.TYPE,
+    set_vars.TYPE,
+    merge_data.TYPE,
+    python.TYPE,
+    publish.TYPE,
+    fail.TYPE,
+    continue_as_new.TYPE,
+)
+
+CATALOGUE: Catalogue = MappingProxyType({each.name: each for each in _TYPES})
+"""In the order in which an editor offers them."""
 
 
 def builtin_types() -> dict[str, NodeType]:

@@ -1,0 +1,36 @@
+"""continue-as-new: the same run begins anew with new input and an empty state; for runs without an end."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from perdure.expressions import Template
+from perdure.nodes.config import NodeConfig, TemplateValue, input_or, template
+from perdure.programs.flow.nodetypes import ContinueAsNew, Directive, NodeType, Plan
+
+
+class ContinueAsNewConfig(NodeConfig):
+    input: TemplateValue = Field(
+        None,
+        title="Input",
+        description="What the run goes on with. Without it, what the node was given.",
+        examples=[{"page": "${input.page + 1}"}],
+    )
+
+
+def prepare(config: ContinueAsNewConfig) -> Template | None:
+    return template(config.input) if "input" in config.model_fields_set else None
+
+
+def plan(input: Template | None, moment: Plan) -> Directive:
+    return ContinueAsNew(input_or(input, moment))
+
+
+TYPE = NodeType(
+    name="continue-as-new",
+    title="Continue as new",
+    description="Begins the run anew with new input. Signals not yet consumed are kept; what else runs is withdrawn.",
+    config=ContinueAsNewConfig,
+    prepare=prepare,
+    plan=plan,
+)

@@ -1,0 +1,49 @@
+"""fail: fails on purpose, with a code that edges, callers and people can tell from others."""
+
+from __future__ import annotations
+
+import msgspec
+from pydantic import Field
+
+from perdure.expressions import Template
+from perdure.model.failures import Failure
+from perdure.nodes.config import NodeConfig, TemplateText, TemplateValue, template
+from perdure.programs.flow.nodetypes import Directive, NodeType, Plan, Refuse
+
+LONGEST_MESSAGE = 4000
+
+
+class FailConfig(NodeConfig):
+    code: TemplateText = Field("FAILED", max_length=128, title="Code", examples=["ORDER_REJECTED"])
+    message: TemplateText = Field(
+        "the flow failed on purpose", title="Message", examples=["the order {{data.id}} was rejected"]
+    )
+    details: TemplateValue = Field(None, title="Details", description="Any value; kept with the failure.")
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    code: Template
+    message: Template
+    details: Template
+
+
+def prepare(config: FailConfig) -> Prepared:
+    return Prepared(template(config.code), template(config.message), template(config.details))
+
+
+def plan(prepared: Prepared, moment: Plan) -> Directive:
+    code, message = moment.resolve(prepared.code), moment.resolve(prepared.message)
+    details = moment.resolve(prepared.details)
+    if details is not None and not isinstance(details, dict):
+        details = {"value": details}
+    return Refuse(Failure(str(code), str(message)[:LONGEST_MESSAGE], details=details))
+
+
+TYPE = NodeType(
+    name="fail",
+    title="Fail",
+    description="Fails on purpose. An `error` edge, a loop or the flow's failure node may take care of it.",
+    config=FailConfig,
+    prepare=prepare,
+    plan=plan,
+)
