@@ -61,8 +61,16 @@ def _move(state: RunState, id: int, event: e.Event, at: int) -> Activation:
 
 def _drop_timer(state: RunState, activation: Activation) -> None:
     if activation.timer is not None:
-        state.timers.pop(activation.timer, None)
+        _forget_timer(state, activation.timer)
         activation.timer = None
+
+
+def _forget_timer(state: RunState, id: str) -> None:
+    """Removes a timer, and whatever dead entries have come to the top of the heap: its first entry is always alive."""
+    state.timers.pop(id, None)
+    heap, timers = state.timer_heap, state.timers
+    while heap and (heap[0][1] not in timers or timers[heap[0][1]].due != heap[0][0]):
+        heapq.heappop(heap)
 
 
 def _stop_waiting(state: RunState, activation: Activation) -> None:
@@ -263,12 +271,14 @@ def activation_retrying(state: RunState, event: e.ActivationRetrying, at: int) -
 def activation_cancelling(state: RunState, event: e.ActivationCancelling, at: int) -> Activation:
     activation = _move(state, event.id, event, at)
     activation.cancel_reason = event.reason
+    activation.withdrawn = state.closing is None
     return activation
 
 
 def activation_cancelled(state: RunState, event: e.ActivationCancelled, at: int) -> Activation:
     activation = _move(state, event.id, event, at)
-    if state.closing is not None and state.closing.failure is not None and not activation.detached:
+    resumable = not (activation.detached or activation.withdrawn)
+    if state.closing is not None and state.closing.failure is not None and resumable:
         if activation.phase is Phase.CANCELLING:
             activation.phase = Phase.EXECUTING
         state.casualties[event.id] = activation
@@ -328,7 +338,8 @@ def timer_armed(state: RunState, event: e.TimerArmed, at: int) -> Activation | N
 
 
 def timer_fired(state: RunState, event: e.TimerFired, at: int) -> Activation | None:
-    timer = state.timers.pop(event.id)
+    timer = state.timers[event.id]
+    _forget_timer(state, event.id)
     if timer.activation is None:
         return None
     activation = _move(state, timer.activation, event, at)
@@ -337,7 +348,7 @@ def timer_fired(state: RunState, event: e.TimerFired, at: int) -> Activation | N
 
 
 def timer_cancelled(state: RunState, event: e.TimerCancelled, at: int) -> None:
-    state.timers.pop(event.id, None)
+    _forget_timer(state, event.id)
 
 
 def child_requested(state: RunState, event: e.ChildRequested, at: int) -> Activation:
@@ -355,6 +366,10 @@ def child_closed(state: RunState, event: e.ChildClosed, at: int) -> Activation:
 
 
 def loop_started(state: RunState, event: e.LoopStarted, at: int) -> Activation:
+    return _move(state, event.activation, event, at)
+
+
+def loop_satisfied(state: RunState, event: e.LoopSatisfied, at: int) -> Activation:
     return _move(state, event.activation, event, at)
 
 
@@ -450,6 +465,7 @@ APPLIERS: dict[type[e.Event], Callable[..., Activation | None]] = {
     e.ChildRequested: child_requested,
     e.ChildClosed: child_closed,
     e.LoopStarted: loop_started,
+    e.LoopSatisfied: loop_satisfied,
     e.IterationStarted: iteration_started,
     e.IterationEnded: iteration_ended,
     e.ScopeClosing: scope_closing,

@@ -96,6 +96,7 @@ PHASES: dict[tuple[Phase, type[e.Event]], Phase | None] = {
     (Phase.CHILD, e.ActivationRetrying): Phase.RETRYING,
     (Phase.CHILD, e.ActivationCancelled): ENDED,
     (Phase.LOOPING, e.SignalConsumed): Phase.LOOPING,
+    (Phase.LOOPING, e.LoopSatisfied): Phase.LOOPING,
     (Phase.LOOPING, e.ActivationCompleted): ENDED,
     (Phase.LOOPING, e.ActivationFailed): ENDED,
     (Phase.LOOPING, e.ActivationCancelled): ENDED,

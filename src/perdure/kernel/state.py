@@ -49,6 +49,8 @@ class Activation(msgspec.Struct, omit_defaults=True):
     """What a sleeping activation will have produced when it wakes."""
     heartbeat: Json = None
     cancel_reason: str | None = None
+    withdrawn: bool = False
+    """Taken back while the run went on; its end changes nothing any more, and no retry takes it up again."""
     open_scopes: int = 0
     """Iterations of a loop that have not ended."""
     key_generation: int = 0

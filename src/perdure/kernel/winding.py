@@ -14,7 +14,7 @@ from perdure.kernel.state import ROOT, Activation, Closing, RunState, Undo
 from perdure.kernel.turn import Turn
 from perdure.model import commands as c
 from perdure.model import events as e
-from perdure.model.effects import Execute, StopHandler
+from perdure.model.effects import Execute, StartChild, StopHandler
 from perdure.model.failures import Failure
 from perdure.model.policies import ParentClose
 from perdure.model.statuses import Phase
@@ -54,7 +54,10 @@ def withdraw(turn: Turn, activation: Activation, reason: str) -> None:
         else:
             turn.effects.append(StopHandler(activation.id))
     elif activation.phase is not Phase.CANCELLING:
-        if activation.child is not None and activation.on_parent_close == ParentClose.CANCEL:
+        unborn = next((f for f in turn.effects if isinstance(f, StartChild) and f.activation == activation.id), None)
+        if unborn is not None:
+            turn.effects.remove(unborn)  # asked for by this very turn: there is no child to cancel
+        elif activation.child is not None and activation.on_parent_close == ParentClose.CANCEL:
             turn.sends.append((activation.child, c.Cancel(f"its parent {turn.state.run} gave it up: {reason}")))
         turn.emit(e.ActivationCancelled(activation.id, reason))
 

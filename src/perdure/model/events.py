@@ -338,6 +338,15 @@ class LoopClosing(Event, frozen=True):
     cancelled: bool = False
 
 
+class LoopSatisfied(Event, frozen=True):
+    """A loop has the results that it needs and hands them on. What it has begun goes on unheeded; it ends with the
+    last."""
+
+    activation: int
+    output: Json = None
+    taken: list[int] | None = None
+
+
 class ItemsAdded(Event, frozen=True):
     activation: int
     items: list[Any]
@@ -421,6 +430,7 @@ AnyEvent: TypeAlias = (
     | IterationEnded
     | ScopeClosing
     | LoopClosing
+    | LoopSatisfied
     | ItemsAdded
     | ItemsClosed
     | AccumulatorSpilled

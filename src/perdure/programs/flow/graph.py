@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perdure.expressions import Expression, compile_expression
-from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, NodeDoc
+from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, MilestoneDoc, NodeDoc
 from perdure.model.policies import NO_RETRY, Join, JoinRule, Retry
 from perdure.model.times import parse_duration
 from perdure.programs.flow.components import layers, only_through, reachable, strong_components
@@ -56,8 +56,7 @@ class Node:
         self.race = doc.race
         self.queue = doc.queue
         self.cancels = frozenset(doc.cancels)
-        self.milestone_after = doc.milestone.after if doc.milestone else None
-        self.milestone_before = doc.milestone.before if doc.milestone else None
+        self.milestone: Milestone | None = None
         self.ins: list[Edge] = []
         self.outs: list[Edge] = []
         self.outcomes: frozenset[str] = frozenset()
@@ -67,8 +66,10 @@ class Node:
         self.component: Component
         self.body: Body | None = None
         self.rest: frozenset[str] = frozenset()
-        self.milestones: list[Node] = []
-        self.layer = 0
+        self.followers: list[Node] = []
+        """Nodes whose milestone this one opens or ends."""
+        self.layer = -1
+        """Its layer, if the flow goes on layer by layer and the node is neither on a cycle nor behind a failure."""
 
     def index_edges(self) -> None:
         """What the hot path asks: is there just one plain edge, and can an arrival pass the join without counting?"""
@@ -77,6 +78,16 @@ class Node:
         if len(self.outs) == 1 and not self.outcomes and not self.has_when and self.outs[0].tokens == 1:
             self.only_edge = self.outs[0]
         self.plain_join = len(self.ins) <= 1 and self.join.rule is not JoinRule.ANY
+
+
+class Milestone:
+    """The node may begin between the completion of `after` and the beginning of `before`, which stand `up` scopes
+    higher."""
+
+    __slots__ = ("after", "before", "up")
+
+    def __init__(self, after: Node, before: Node | None, up: int) -> None:
+        self.after, self.before, self.up = after, before, up
 
 
 class Component:
@@ -129,20 +140,34 @@ class Graph:
         self.limits = settings.limits
         for node in self.nodes:
             node.index_edges()
-        for node in self.nodes:
-            for id in (node.milestone_after, node.milestone_before):
-                if id is not None:
-                    self.by_id[id].milestones.append(node)
+        for node, part in zip(self.nodes, document.nodes, strict=True):
+            if part.milestone is not None:
+                node.milestone = self._milestone(node, part.milestone)
+        self.after_failure: frozenset[str] = frozenset()
+        if self.on_failure is not None:
+            successors = [[edge.target.index for edge in node.outs] for node in self.nodes]
+            self.after_failure = frozenset(self.nodes[i].id for i in reachable([self.on_failure.index], successors))
         self.detached = {id for node in self.nodes if (id := node.compensate)} | {node.id for node in self.after}
+        self.races: dict[tuple[str | None, str], list[int]] = {}
+        for node in self.nodes:
+            if node.race is not None:
+                self.races.setdefault((node.parent, node.race), []).append(node.index)
         self.root = self._body(None)
         for node in self.nodes:
             if node.loop is not None:
                 node.body = self._body(node)
         self.uses_trace = "_metadata" in str(document.model_dump(mode="json"))
-        self.after_failure: frozenset[str] = frozenset()
-        if self.on_failure is not None:
-            successors = [[edge.target.index for edge in node.outs] for node in self.nodes]
-            self.after_failure = frozenset(self.nodes[i].id for i in reachable([self.on_failure.index], successors))
+
+    def _milestone(self, node: Node, doc: MilestoneDoc) -> Milestone:
+        after = self.by_id[doc.after]
+        before = self.by_id[doc.before] if doc.before is not None else None
+        up, around = 0, node
+        while around.parent != after.parent and around.parent is not None:
+            up, around = up + 1, self.by_id[around.parent]
+        after.followers.append(node)
+        if before is not None and before is not after:
+            before.followers.append(node)
+        return Milestone(after, before, up)
 
     def _body(self, loop: Node | None) -> Body:
         parent = loop.id if loop is not None else None
@@ -170,9 +195,10 @@ class Graph:
         if self.barrier:
             pairs = [(place[edge.source.index], place[edge.target.index]) for edge in inner]
             for number, layer in enumerate(layers(len(nodes), pairs, [node.index for node in nodes])):
-                body.layer_sizes.append(len(layer))
-                for i in layer:
-                    nodes[i].layer = number
+                regular = [nodes[i] for i in layer if nodes[i].id not in self.after_failure]
+                body.layer_sizes.append(len(regular))
+                for node in regular:
+                    node.layer = number
         return body
 
     def _beside(self, node: Node) -> set[str]:
@@ -225,7 +251,7 @@ def components_of(
 def join_of(doc: JoinDoc | str) -> Join:
     if isinstance(doc, str):
         return Join(JoinRule(doc))
-    n = 1 if doc.rule in ("any", "first") else doc.n
+    n = doc.n if doc.rule == "n_of_m" else 1
     return Join(JoinRule(doc.rule), n, doc.cancel_rest, doc.blocking, doc.threads)
 
 

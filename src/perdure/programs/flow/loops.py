@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perdure.errors import PerdureError
 from perdure.kernel.decide import count_data
 from perdure.kernel.evolve import SCOPE, is_within
 from perdure.kernel.state import Activation, RunState
@@ -17,7 +18,7 @@ from perdure.kernel.winding import compensate, fail_run, withdraw
 from perdure.model import commands as c
 from perdure.model import effects
 from perdure.model import events as e
-from perdure.model.failures import Failure
+from perdure.model.failures import Failure, failure_from
 from perdure.model.values import digest, encode_json
 from perdure.programs.flow.graph import Node
 from perdure.programs.flow.nodetypes import Iterate, LoopOptions
@@ -70,11 +71,13 @@ def feed(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
         )
         close(program, turn, activation, too_large, reason=too_large.message)
     elif loop.result_bytes > SPILL_BYTES:
-        _spill(turn, loop)
-    elif loop.need is not None and loop.count >= loop.need:
-        close(program, turn, activation, None, reason="it has the results that it needs")
+        _spill(turn, loop, loop.results)
+    elif loop.is_over() and loop.satisfied:
+        turn.emit(e.ActivationCompleted(id, loop.handed_on))
     elif loop.is_over():
         finish(program, turn, node, activation, loop)
+    elif loop.need is not None and loop.count >= loop.need and not loop.satisfied:
+        have_enough(program, turn, node, activation, loop)
     elif loop.next >= limits.iterations:
         too_many = Failure("LIMIT_ITERATIONS", f"more than the {limits.iterations} items allowed", node=node.id)
         close(program, turn, activation, too_many, reason=too_many.message)
@@ -83,6 +86,54 @@ def feed(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
         turn.emit(e.IterationStarted(id, turn.state.next_scope, loop.next))
         _ask_for_items(turn, activation)
     return True
+
+
+def end_iteration(program: FlowProgram, turn: Turn, flow: FlowState, scope: int, failure: Failure | None) -> None:
+    """One more result, or one less to come: the loop may have enough."""
+    id = flow.scopes[scope].loop
+    assert id is not None
+    loop, result = flow.loops[id], flow.scopes[scope].result
+    node = program.graph.nodes[loop.node]
+    assert node.loop is not None
+    turn.emit(e.IterationEnded(id, scope, failure))
+    enough = node.loop.enough
+    if enough is None or loop.satisfied or loop.closing:
+        return
+    activation = turn.state.activations[id]
+    try:
+        is_enough = program.evaluate_beside(turn, activation, enough, progress_of(node.loop, loop, result))
+    except PerdureError as problem:
+        wrong = failure_from(problem, node.id)
+        close(program, turn, activation, wrong, reason=wrong.message)
+        return
+    if is_enough:
+        have_enough(program, turn, node, activation, loop)
+
+
+def progress_of(options: LoopOptions, loop: LoopState, result: Any) -> dict[str, Any]:
+    """What the condition `enough` can read besides what everybody can. Results that moved into blobs are not among
+    them."""
+    return {
+        "result": result,
+        options.results: all_results(loop),
+        options.count: loop.count,
+        "failed": loop.failed,
+        "total": loop.total,
+    }
+
+
+def have_enough(program: FlowProgram, turn: Turn, node: Node, activation: Activation, loop: LoopState) -> None:
+    """The loop has the results that it needs: the rest is withdrawn, or goes on unheeded."""
+    options = node.loop
+    assert options is not None
+    if not loop.running:
+        finish(program, turn, node, activation, loop)
+    elif options.cancel_rest:
+        close(program, turn, activation, None, reason="it has the results that it needs")
+    else:
+        output, size = result_of(turn, options, loop)
+        program.satisfied(turn, activation, output)
+        count_data(turn, size)
 
 
 def finish(program: FlowProgram, turn: Turn, node: Node, activation: Activation, loop: LoopState) -> None:
@@ -98,26 +149,34 @@ def result_of(turn: Turn, options: LoopOptions, loop: LoopState) -> tuple[dict[s
     size = loop.result_bytes
     if loop.failed:
         output["failed"] = loop.failed
+    results = all_results(loop)
     if options.accumulate == "last":
-        output[options.results] = loop.last
+        output[options.results] = results[-1] if loop.finished and results else loop.last
     elif options.accumulate == "all":
         if loop.spilled:
-            if loop.results:
-                _spill(turn, loop)
+            if results:
+                _spill(turn, loop, results)
             output[options.results] = {
                 CHUNKS: [{"blob": k.blob, "count": k.count, "size": k.size} for k in loop.spilled]
             }
             size = 0
         else:
-            output[options.results] = loop.results
+            output[options.results] = results
     return output, size
 
 
-def _spill(turn: Turn, loop: LoopState) -> None:
-    content = encode_json(loop.results)
+def all_results(loop: LoopState) -> list[Any]:
+    """What has been gathered, and behind it what waits for the result of an earlier item."""
+    if not loop.finished:
+        return loop.results
+    return [*loop.results, *(value for _, (counts, value) in sorted(loop.finished.items()) if counts)]
+
+
+def _spill(turn: Turn, loop: LoopState, results: list[Any]) -> None:
+    content = encode_json(results)
     name = digest(content)
     turn.blobs[name] = content
-    turn.emit(e.AccumulatorSpilled(loop.activation, e.Chunk(name, len(loop.results), len(content))))
+    turn.emit(e.AccumulatorSpilled(loop.activation, e.Chunk(name, len(results), len(content))))
 
 
 # -- items that come later -----------------------------------------------------------------------
@@ -184,7 +243,7 @@ def item_failed(program: FlowProgram, turn: Turn, activation: Activation, failur
         around = state.activations[loop_id]
         options = program.graph.by_id[around.node].loop
         assert options is not None
-        if options.on_item_failure != "fail":
+        if options.on_item_failure != "fail" or flow.loops[loop_id].satisfied:
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=SCOPE, output=output))
             turn.emit(e.ScopeClosing(scope, failure))
             _withdraw_within(turn, scope, failure.message)
@@ -210,7 +269,7 @@ def close(
     """Gives up what runs of a loop; how it ends is decided when nothing lives there any more."""
     flow: FlowState = turn.state.body
     loop = flow.loops[activation.id]
-    if loop.closing:
+    if loop.closing and (loop.cancelled or not cancelled):
         return
     turn.emit(e.LoopClosing(activation.id, failure, cancelled))
     for scope in list(loop.running):
@@ -236,7 +295,7 @@ def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
         if not _lives_within(state, scope):
             before = len(turn.events)
             if compensate(turn, scope, program.graph.compensation):
-                turn.emit(e.IterationEnded(around, scope, state.scopes[scope].closing))
+                end_iteration(program, turn, flow, scope, state.scopes[scope].closing)
             if len(turn.events) > before:
                 return True
     for id in flow.given_up:

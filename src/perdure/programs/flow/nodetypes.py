@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from pydantic import BaseModel
 
+from perdure.expressions import Expression
 from perdure.model.events import Chunk
 from perdure.model.failures import Failure
 from perdure.model.values import Json
@@ -116,6 +117,10 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Items can be added while the loop runs, by signals of this name; an end signal closes the list."""
     close_signal: str | None = None
     """A signal that completes the loop with the results it has."""
+    enough: Expression | None = None
+    """Asked after each iteration; when it is true the loop has the results that it needs."""
+    cancel_rest: bool = True
+    """Once the loop has the results that it needs, what still runs is withdrawn; otherwise it goes on unheeded."""
 
 
 class Plan(Protocol):

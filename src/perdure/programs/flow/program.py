@@ -9,20 +9,21 @@ import msgspec
 from msgspec import UNSET
 
 from perdure.errors import PerdureError
+from perdure.expressions import Expression
 from perdure.kernel.decide import count_data, deliver_signals
 from perdure.kernel.evolve import SCOPE
 from perdure.kernel.program import Work
 from perdure.kernel.state import ROOT, Activation, RunState, Undo
 from perdure.kernel.turn import Turn
-from perdure.kernel.winding import CONTINUED, close_run, fail_run, withdraw
+from perdure.kernel.winding import CONTINUED, close_run, fail_run
 from perdure.model import commands as c
 from perdure.model import effects
 from perdure.model import events as e
 from perdure.model.failures import Failure, failure_from
 from perdure.model.policies import Retry
 from perdure.model.values import Json, encode_json
-from perdure.programs.flow import loops
-from perdure.programs.flow.appliers import FAILURE, FlowAppliers, is_candidate
+from perdure.programs.flow import gates, loops
+from perdure.programs.flow.appliers import FlowAppliers
 from perdure.programs.flow.environment import environment
 from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.nodetypes import (
@@ -37,7 +38,9 @@ from perdure.programs.flow.nodetypes import (
     Refuse,
     Sleep,
 )
+from perdure.programs.flow.routing import FAILURE, is_candidate
 from perdure.programs.flow.state import FlowScope, FlowState, Ready
+from perdure.programs.flow.withdrawing import withdraw_region, withdraw_rest, withdraw_rivals, withdraw_scope
 
 SEMANTICS = 1
 """Raised with every change of the rules; a run keeps the number that it began with."""
@@ -93,14 +96,27 @@ class FlowProgram:
                 continue
             elif flow.quiet:
                 self._finish_scope(turn, flow, next(iter(flow.quiet)))
-            elif not ((state.closing_scopes or flow.given_up) and loops.finish_given_up(self, turn, flow)):
+            elif (state.closing_scopes or flow.given_up) and loops.finish_given_up(self, turn, flow):
+                continue
+            elif not (flow.held and self._free_stuck(turn, flow)):
                 return
+
+    def _free_stuck(self, turn: Turn, flow: FlowState) -> bool:
+        """Nothing moves but nodes that wait for milestones, perhaps for one another: the first waits in vain."""
+        state = turn.state
+        is_busy = state.executing or state.waiting or state.timers or flow.ready
+        if is_busy or any(loop.open_ended or loop.is_loading() for loop in flow.loops.values()):
+            return False
+        entry = next((entries[0] for key, entries in flow.held.items() if key.startswith(gates.MILESTONE)), None)
+        if entry is None:
+            return False
+        visit = flow.scopes[entry.scope].visits.get(entry.node, 0) + 1
+        turn.emit(e.NodeSkipped(self.graph.nodes[entry.node].id, entry.scope, visit, gates.TOO_LATE))
+        return True
 
     def _finish_scope(self, turn: Turn, flow: FlowState, scope: int) -> None:
         if scope != ROOT:
-            loop = flow.scopes[scope].loop
-            assert loop is not None
-            turn.emit(e.IterationEnded(loop, scope))
+            loops.end_iteration(self, turn, flow, scope, None)
         elif self.graph.after:
             close_run(turn, "COMPLETED", output=flow.scopes[ROOT].result)
         else:
@@ -119,7 +135,7 @@ class FlowProgram:
                 turn, Failure("LIMIT_ACTIVATIONS", f"the run would need more than {limit} activations", node=node.id)
             )
             return
-        if node.race is not None and f"{entry.scope}:{node.race}:{visit}" in flow.won:
+        if node.race is not None and visit in scope.won.get(node.race, ()):
             turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "withdrawn"))
             return
         moment = Moment(self, state, scope, entry.input, turn.at)
@@ -137,7 +153,7 @@ class FlowProgram:
         turn.emit(e.ActivationScheduled(state.next_activation, node.id, entry.scope, visit, config))
         activation = state.activations[state.next_activation - 1]
         if node.join.cancel_rest:
-            self._withdraw_all(turn, flow, node.rest, entry.scope, f"{node.id} needs it no more")
+            withdraw_rest(self, turn, node, entry.scope)
         self._carry_out(turn, node, activation, directive)
 
     def _evaluate(self, turn: Turn, flow: FlowState, node: Node, entry: Ready, visit: int, done: Done) -> None:
@@ -146,7 +162,7 @@ class FlowProgram:
         size = 0 if done.output is UNSET else len(encode_json(output))
         taken = self._choose(state, flow.scopes[entry.scope], node, output, done.outcome) if node.has_when else None
         if node.join.cancel_rest:
-            self._withdraw_all(turn, flow, node.rest, entry.scope, f"{node.id} needs it no more")
+            withdraw_rest(self, turn, node, entry.scope)
         turn.emit(
             e.NodeEvaluated(
                 state.next_activation, node.id, entry.scope, visit, done.output, done.outcome, taken, done.vars
@@ -154,10 +170,12 @@ class FlowProgram:
         )
         if done.message is not None:
             turn.emit(e.MessagePublished(done.message.type, done.message.payload, done.message.key))
-        if node.cancels:
-            self._withdraw_all(turn, flow, node.cancels, entry.scope, f"cancelled by {node.id}")
-        if done.terminate and entry.scope == ROOT:
-            close_run(turn, "COMPLETED", output=output)
+        self.take_effect(turn, node, entry.scope, visit)
+        if done.terminate:
+            if entry.scope == ROOT:
+                close_run(turn, "COMPLETED", output=output)
+            else:
+                withdraw_scope(self, turn, node, entry.scope)
         count_data(turn, size)
 
     def _choose(self, state: RunState, scope: FlowScope, node: Node, output: Json, outcome: str | None) -> list[int]:
@@ -168,6 +186,14 @@ class FlowProgram:
             for place, edge in enumerate(node.outs)
             if is_candidate(edge, outcome) and (edge.when is None or moment.evaluate(edge.when))
         ]
+
+    def evaluate_beside(
+        self, turn: Turn, activation: Activation, expression: Expression, extra: dict[str, Any]
+    ) -> Json:
+        """An expression in the place of this activation, with further names."""
+        scope = turn.state.body.scopes[activation.scope]
+        env = environment(self.graph, turn.state, scope, activation.input, expression.names)
+        return expression.evaluate(env | extra)
 
     # -- directives -------------------------------------------------------------------------------
 
@@ -242,10 +268,27 @@ class FlowProgram:
                 self.failed(turn, activation, failure_from(problem, node.id), output)
                 return
         turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables))
+        self.take_effect(turn, node, activation.scope, activation.visit)
+
+    def satisfied(self, turn: Turn, activation: Activation, output: Json) -> None:
+        """A loop has its result, though not all that it has begun has ended."""
+        node = self.graph.by_id[activation.node]
+        scope = turn.state.body.scopes[activation.scope]
+        try:
+            taken = self._choose(turn.state, scope, node, output, None) if node.has_when else None
+        except PerdureError as problem:
+            wrong = failure_from(problem, node.id)
+            loops.close(self, turn, activation, wrong, reason=wrong.message)
+            return
+        turn.emit(e.LoopSatisfied(activation.id, output, taken))
+        self.take_effect(turn, node, activation.scope, activation.visit)
+
+    def take_effect(self, turn: Turn, node: Node, scope: int, visit: int) -> None:
+        """The node has its result: its rivals and its region are withdrawn."""
         if node.race is not None:
-            self._win(turn, node, activation)
+            withdraw_rivals(self, turn, node, scope, visit)
         if node.cancels:
-            self._withdraw_all(turn, flow, node.cancels, activation.scope, f"cancelled by {node.id}")
+            withdraw_region(self, turn, node, scope)
 
     def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:
         """Its own edges first, then the scopes around it, then the document's failure node, then the run."""
@@ -263,6 +306,8 @@ class FlowProgram:
                 fail_run(turn, many, activation.id)
                 return
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=outcome, output=output))
+            if node.race is not None:
+                withdraw_rivals(self, turn, node, activation.scope, activation.visit)
         elif activation.scope == ROOT:
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, output=output))
             fail_run(turn, failure, activation.id)
@@ -293,43 +338,6 @@ class FlowProgram:
                 ),
                 None,
             )
-
-    # -- withdrawing ------------------------------------------------------------------------------
-
-    def _win(self, turn: Turn, node: Node, winner: Activation) -> None:
-        for other in list(turn.state.activations.values()):
-            rival = self.graph.by_id[other.node]
-            if (
-                rival.race == node.race
-                and other.scope == winner.scope
-                and other.visit == winner.visit
-                and not other.detached
-            ):
-                self.withdraw(turn, other, f"{node.id} won the race")
-
-    def _withdraw_all(self, turn: Turn, flow: FlowState, nodes: frozenset[str], scope: int, reason: str) -> None:
-        """Withdraws what is ready or alive of these nodes in this scope."""
-        for entry in [
-            entry for entry in flow.ready if entry.scope == scope and self.graph.nodes[entry.node].id in nodes
-        ]:
-            if entry in flow.ready:
-                id = self.graph.nodes[entry.node].id
-                visit = flow.scopes[scope].visits.get(entry.node, 0) + 1
-                turn.emit(e.NodeSkipped(id, scope, visit, "withdrawn"))
-        for activation in list(turn.state.activations.values()):
-            if (
-                activation.scope == scope
-                and activation.node in nodes
-                and not activation.detached
-                and activation.id in turn.state.activations
-            ):
-                self.withdraw(turn, activation, reason)
-
-    def withdraw(self, turn: Turn, activation: Activation, reason: str) -> None:
-        if activation.phase == "looping":
-            loops.close(self, turn, activation, None, cancelled=True, reason=reason)
-        else:
-            withdraw(turn, activation, reason)
 
     # -- beside the graph -------------------------------------------------------------------------
 

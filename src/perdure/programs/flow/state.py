@@ -57,9 +57,9 @@ class FlowScope(msgspec.Struct, omit_defaults=True):
     visits: dict[int, int] = {}
     joins: dict[int, JoinState] = {}
     moving: dict[int, int] = {}
-    """By component: how many of its nodes are ready or active."""
+    """By component: how many of its nodes are ready or active and will still send tokens."""
     total: int = 0
-    """Sum of `moving`."""
+    """How many nodes are ready or alive. Those that were taken back and have not ended count here, not in `moving`."""
     entering: dict[int, int] = {}
     """By component: edges into it that may still bring a token; absent means all of them."""
     closed: dict[int, bool] = {}
@@ -67,7 +67,16 @@ class FlowScope(msgspec.Struct, omit_defaults=True):
     """Edges out of cycles that have carried a token."""
     unfinished: int = 0
     """Components outside the failure node's reach that are still open."""
+    begun: dict[int, int] = {}
+    """How often a node that ends a milestone has begun …"""
+    reached: dict[int, int] = {}
+    """… and one that opens it has completed."""
+    won: dict[str, list[int]] = {}
+    """Races that have been decided: which visits, as far as a rival may still come."""
     layer_left: list[int] = []
+    """How many nodes of each layer have not ended, where the flow goes on layer by layer …"""
+    layer_done: dict[int, bool] = {}
+    """… and those that have."""
     loops: dict[int, bool] = {}
     """Activations of loops that live here."""
     result: Json = None
@@ -106,6 +115,9 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     last: Json = None
     open_ended: bool = False
     """More items may be added."""
+    satisfied: bool = False
+    """Its result has been handed on; what still runs counts no more."""
+    handed_on: Json = None
     closing: bool = False
     closing_failure: Failure | None = None
     cancelled: bool = False
@@ -113,21 +125,30 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     def buffered(self) -> bool:
         return self.next < self.buffer_first + len(self.buffer)
 
+    def is_loading(self) -> bool:
+        """Whether items have yet to be read."""
+        return self.chunks is not None and self.chunk < len(self.chunks) and not self.satisfied
+
     def has_next(self) -> bool:
-        """Whether an item is at hand that has not been begun."""
+        """Whether an item is at hand that has not been begun and shall be."""
+        if self.satisfied:
+            return False
         if self.chunks is not None:
             return self.buffered()
         return self.total is not None and self.next < self.total
 
     def is_over(self) -> bool:
-        all_loaded = self.chunks is None or self.chunk == len(self.chunks)
-        return not (self.running or self.open_ended or self.closing or self.has_next()) and all_loaded
+        return not (self.running or self.open_ended or self.closing or self.has_next() or self.is_loading())
 
     def is_hungry(self) -> bool:
         if self.closing:
             return False
         enough = self.need is not None and self.count >= self.need
-        return enough or self.is_over() or (len(self.running) < self.concurrency and self.has_next())
+        return (
+            (enough and not self.satisfied)
+            or self.is_over()
+            or (len(self.running) < self.concurrency and self.has_next())
+        )
 
 
 class FlowState(msgspec.Struct, omit_defaults=True):
@@ -144,7 +165,5 @@ class FlowState(msgspec.Struct, omit_defaults=True):
     """Loops that are being given up."""
     quiet: dict[int, bool] = {}
     """Scopes in which nothing moves any more."""
-    won: dict[str, bool] = {}
-    """Races that have been decided."""
     trace: list[str] = []
     """Ids of the nodes that have completed, where a flow asks for `_metadata`."""

@@ -21,10 +21,9 @@ from __future__ import annotations
 
 from perdure.model.policies import JoinRule
 from perdure.model.values import Json
+from perdure.programs.flow.gates import make_ready, release_layer, release_milestones
 from perdure.programs.flow.graph import Body, Component, Edge, Graph, Node
-from perdure.programs.flow.state import FlowScope, FlowState, Generation, JoinState, Ready
-
-MUTEX, MILESTONE, LAYER = "mutex:", "milestone:", "layer:"
+from perdure.programs.flow.state import FlowScope, FlowState, Generation, JoinState
 
 
 def open_scope(graph: Graph, flow: FlowState, scope: FlowScope, body: Body, input: Json) -> None:
@@ -131,6 +130,24 @@ def fire(flow: FlowState, scope: FlowScope, node: Node, generation: Generation, 
     make_ready(flow, scope, node, live, gather(node, values) if live else None)
 
 
+def is_half_arrived(scope: FlowScope, node: Node) -> bool:
+    """Whether live tokens wait at the join for others."""
+    join = scope.joins.get(node.index)
+    return join is not None and any(not g.fired and (g.live or node.join.rule is JoinRule.ANY) for g in join.open)
+
+
+def break_off(flow: FlowState, scope: FlowScope, node: Node) -> None:
+    """What has half arrived is taken back: the round goes on as if it had come to nothing."""
+    join = scope.joins[node.index]
+    if node.join.rule is JoinRule.ANY:
+        join.open = []
+        make_ready(flow, scope, node, False, None)
+        return
+    number, generation = next((n, g) for n, g in enumerate(join.open, join.first) if not g.fired and g.live)
+    fire(flow, scope, node, generation, False)
+    check(flow, scope, node, join, number)
+
+
 def gather(node: Node, values: dict[int, Json]) -> Json:
     """The input of a node: what its only taken predecessor gave, or a map by node id of what several gave."""
     if len(values) == 1:
@@ -138,87 +155,33 @@ def gather(node: Node, values: dict[int, Json]) -> Json:
     return {node.ins[place].source.id: values[place] for place in sorted(values)}
 
 
-# -- readiness -----------------------------------------------------------------------------------
-
-
-def make_ready(flow: FlowState, scope: FlowScope, node: Node, live: bool, value: Json) -> None:
-    component = node.component.index
-    scope.moving[component] = scope.moving.get(component, 0) + 1
-    scope.total += 1
-    entry = Ready(node.index, scope.id, live, value)
-    if live and (node.milestone_after is not None or node.mutex is not None or scope.layer_left):
-        hold(flow, scope, node, entry)
-    else:
-        flow.ready.append(entry)
-
-
-def hold(flow: FlowState, scope: FlowScope, node: Node, entry: Ready) -> None:
-    """Keeps a node back for its layer, its milestone or its mutex, in this order; or lets it through."""
-    if scope.layer_left and any(scope.layer_left[: node.layer]):
-        flow.held.setdefault(f"{LAYER}{scope.id}", []).append(entry)
-        return
-    if node.milestone_after is not None:
-        if node.milestone_before is not None and entry_of(flow, scope, node.milestone_before):
-            entry.live, entry.reason = False, "milestone"
-            flow.ready.append(entry)
-            return
-        if node.milestone_after not in scope.outputs:
-            flow.held.setdefault(f"{MILESTONE}{scope.id}:{node.milestone_after}", []).append(entry)
-            return
-    if node.mutex is not None:
-        if node.mutex in flow.mutexes:
-            flow.held.setdefault(MUTEX + node.mutex, []).append(entry)
-            return
-        flow.mutexes[node.mutex] = True
-    flow.ready.append(entry)
-
-
-def entry_of(flow: FlowState, scope: FlowScope, id: str) -> bool:
-    """Whether the node has begun in this scope (ids are kept under a mark of their own among the visits)."""
-    return id in scope.outputs or f"begun:{scope.id}:{id}" in flow.won
-
-
-def release_mutex(graph: Graph, flow: FlowState, name: str) -> None:
-    waiting = flow.held.get(MUTEX + name)
-    if waiting:
-        flow.ready.append(waiting.pop(0))
-        if not waiting:
-            del flow.held[MUTEX + name]
-    else:
-        flow.mutexes.pop(name, None)
-
-
-def release_milestones(graph: Graph, flow: FlowState, scope: FlowScope, node: Node) -> None:
-    """The node has begun or completed: some who wait for it may go, others are too late."""
-    for follower in node.milestones:
-        key = f"{MILESTONE}{scope.id}:{follower.milestone_after}"
-        waiting = flow.held.pop(key, [])
-        for entry in waiting:
-            hold(flow, scope, graph.nodes[entry.node], entry)
-
-
-def release_layer(graph: Graph, flow: FlowState, scope: FlowScope, node: Node) -> None:
-    left = scope.layer_left
-    if left and left[node.layer]:
-        left[node.layer] -= 1
-        if left[node.layer] == 0:
-            for entry in flow.held.pop(f"{LAYER}{scope.id}", []):
-                hold(flow, scope, graph.nodes[entry.node], entry)
-
-
 # -- closing -------------------------------------------------------------------------------------
 
 
 def leave(graph: Graph, flow: FlowState, scope: FlowScope, node: Node) -> None:
     """A node that was ready or active is so no more; its tokens have been sent."""
-    component = node.component
-    left = scope.moving[component.index] - 1
-    scope.moving[component.index] = left
     scope.total -= 1
     if scope.layer_left:
         release_layer(graph, flow, scope, node)
+    come_to_rest(graph, flow, scope, node)
+
+
+def come_to_rest(graph: Graph, flow: FlowState, scope: FlowScope, node: Node) -> None:
+    """All tokens of a node have been sent, though it may live on: taken back and not ended, or a loop with a rest."""
+    component = node.component
+    left = scope.moving[component.index] - 1
+    scope.moving[component.index] = left
     if left == 0:
         settle(graph, flow, scope, [component])
+
+
+def vanish(graph: Graph, flow: FlowState, scope: FlowScope, node: Node) -> None:
+    """A node that had come to rest has ended."""
+    scope.total -= 1
+    if scope.layer_left:
+        release_layer(graph, flow, scope, node)
+    if scope.total == 0:
+        flow.quiet[scope.id] = True
 
 
 def settle(graph: Graph, flow: FlowState, scope: FlowScope, suspects: list[Component]) -> None:
@@ -232,6 +195,11 @@ def settle(graph: Graph, flow: FlowState, scope: FlowScope, suspects: list[Compo
         if settle_joins(flow, scope, component):
             continue
         scope.closed[number] = True
+        for node in component.nodes:
+            if node.followers:
+                release_milestones(graph, flow, scope, node)
+            if scope.layer_left:
+                release_layer(graph, flow, scope, node)
         for edge in component.leaving:
             if component.cyclic and edge.index not in scope.used:
                 scope.used[edge.index] = True
@@ -279,8 +247,7 @@ def settle_joins(flow: FlowState, scope: FlowScope, component: Component) -> boo
                 len(node.ins)
             ):  # inside a cycle a later round may still come: it must not be taken for this one
                 join.counts[place] = max(join.counts.get(place, 0), join.first)
-            if not generation.fired:
-                live = node.join.rule is JoinRule.ALL and generation.live > 0
-                fire(flow, scope, node, generation, live)
+            if not generation.fired:  # with enough live ones if an earlier round had blocked it
+                fire(flow, scope, node, generation, generation.live >= node.join.n)
                 return True
     return False
