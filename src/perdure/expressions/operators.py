@@ -163,7 +163,7 @@ def mod(meter: Meter, a: Any, b: Any) -> Json:
 
 def power(meter: Meter, a: Any, b: Any) -> Json:
     _numbers(a, b, "raised to a power")
-    if type(a) is int and type(b) is int and b > 0 and a.bit_length() * b > INTEGER_BITS and a not in {-1, 0, 1}:
+    if type(a) is int and type(b) is int and (a.bit_length() - 1) * b >= INTEGER_BITS:
         raise ExpressionLimit(f"the number would have more than {INTEGER_BITS:,} bits")
     found = a**b
     if isinstance(found, complex):

@@ -37,6 +37,8 @@ _PIECE: Final = re.compile(
 )
 _DIGITS: Final = re.compile(r"[0-9]+")
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _ESCAPES: Final = {
     "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0",
     "\\": "\\", "'": "'", '"': '"', "/": "/", "$": "$", "\n": "",
@@ -167,12 +169,16 @@ def _unescaped(source: str, at: int, quoted: str) -> str:
     body = quoted[1:-1]
     if "\\" in body:
         body = _ESCAPE.sub(lambda found: _escape(source, at, found), body)
-        if any("\ud800" <= character <= "\udfff" for character in body):
-            # \ud83d\ude00 is one character in JSON; a half of it is none
-            body = body.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-            if "\ufffd" in body:
-                raise wrong("half of a surrogate pair is not a character", source, at, at + len(quoted))
+        body = _PAIR.sub(_joined, body)
+        if _HALF.search(body):
+            raise wrong("half of a surrogate pair is not a character", source, at, at + len(quoted))
     return body
+
+
+def _joined(pair: re.Match[str]) -> str:
+    """Two \\u escapes that are one character in JSON."""
+    high, low = map(ord, pair.group())
+    return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
 
 
 def _escape(source: str, at: int, found: re.Match[str]) -> str:

@@ -78,7 +78,7 @@ def arranged(meter: Meter, items: Any, by: Any = None, reverse: Any = False) -> 
     plain = as_list(meter, items)
     pick = keyed(meter, plain, by)
     keys = in_order(meter, [pick(each) for each in plain])
-    spend(meter, len(plain) * len(plain).bit_length() // 2)
+    spend(meter, len(plain) * len(plain).bit_length() // 4)
     order = sorted(range(len(plain)), key=keys.__getitem__, reverse=bool(reverse))
     return [plain[at] for at in order]
 
@@ -171,7 +171,7 @@ def span(meter: Meter, start: Any, stop: Any = None, step: Any = 1) -> list[int]
     ("zip(['a', 'b'], [1, 2])", '[["a", 1], ["b", 2]]'),
 )
 def together(meter: Meter, items: Any, *others: Any) -> list[Json]:
-    lists = [as_list(meter, each, 4) for each in (items, *others)]
+    lists = [as_list(meter, each, 8) for each in (items, *others)]
     return [list(each) for each in zip(*lists, strict=False)]
 
 
@@ -182,7 +182,7 @@ def together(meter: Meter, items: Any, *others: Any) -> list[Json]:
     ("[i * x for i, x in enumerate([5, 6], 1)]", "[5, 12]"),
 )
 def numbered(meter: Meter, items: Any, start: Any = 0) -> list[Json]:
-    return [[number, each] for number, each in enumerate(as_list(meter, items, 4), as_size(start, 2**53, "the start"))]
+    return [[number, each] for number, each in enumerate(as_list(meter, items, 8), as_size(start, 2**53, "the start"))]
 
 
 @FUNCTIONS.add(

@@ -15,10 +15,10 @@ from perdure.expressions.values import MISSING, Json, is_object, with_article
 FUNCTIONS = Functions()
 
 
-def as_object(meter: Meter, value: Any) -> Mapping[str, Json]:
+def as_object(meter: Meter, value: Any, cost: int = 2) -> Mapping[str, Json]:
     if not is_object(value):
         raise ExpressionFailed(f"an object is needed, not {with_article(value)}")
-    spend(meter, len(value) * 2)
+    spend(meter, len(value) * cost)
     return value
 
 
@@ -46,7 +46,7 @@ def values(meter: Meter, of: Any) -> list[Json]:
     ("{k: v * 2 for k, v in {'a': 1}.items()}", '{"a": 2}'),
 )
 def items(meter: Meter, of: Any) -> list[Json]:
-    return [[key, value] for key, value in as_object(meter, of).items()]
+    return [[key, value] for key, value in as_object(meter, of, 8).items()]
 
 
 @FUNCTIONS.add(
@@ -65,7 +65,7 @@ def from_items(meter: Meter, pairs: Any) -> dict[str, Json]:
     "get",
     "What the path (or a key that is spelled so) leads to in a value, else the fallback (null).",
     ("get(order, 'items.0.name')", '"Desk"'),
-    ("order.get('note', 'none')", '"none"'),
+    ("order.get('remark', 'none')", '"none"'),
 )
 def get(of: Any, path: Any, fallback: Json = None) -> Json:
     if is_object(of) and isinstance(path, str) and path in of:
