@@ -20,7 +20,7 @@ from perdure.ports.journal import COMMITTED, Outcome, TurnWrite, Verdict
 from perdure.stores.sqlite.connection import is_fatal, is_full, transaction, translated
 from perdure.stores.sqlite.extras import has_extras, owners_of, send_rows, write_extras
 from perdure.stores.sqlite.queries import queries
-from perdure.stores.sqlite.turns import MOST, insert_turns, settle
+from perdure.stores.sqlite.turns import MOST, Turns
 
 _Q = queries("turns")
 
@@ -59,11 +59,13 @@ class Committer:
     def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
         self._connection = connection
         self._clock = clock
+        self._turns = Turns(connection, clock)
 
     def commit(self, operations: Sequence[Operation]) -> Done:
         try:
             return self._together(operations)
         except Exception as problem:
+            self._turns.forget()
             if is_fatal(problem):
                 raise Broken(str(problem)) from problem
             if not is_full(problem):
@@ -74,15 +76,15 @@ class Committer:
     def _together(self, operations: Sequence[Operation]) -> Done:
         turns = [operation for operation in operations if isinstance(operation, TurnWrite)]
         if len(turns) == len(operations) <= MOST and not any(map(has_extras, turns)):
-            if insert_turns(self._connection, turns):
+            if self._turns.insert(turns):
                 return Done([COMMITTED] * len(turns))
             with transaction(self._connection):
-                return Done(list(settle(self._connection, self._clock, turns)))
+                return Done(list(self._turns.settle(turns)))
         letters = [operation for operation in operations if isinstance(operation, Letter)]
         with transaction(self._connection):
             addressed: list[str] = []
-            outcomes = iter(self._turns(turns, addressed))
-            answers = iter(self._letters(letters, addressed))
+            outcomes = iter(self._decide(turns, addressed))
+            answers = iter(self._deliver(letters, addressed))
             results: list[Any] = []
             for operation in operations:
                 if isinstance(operation, TurnWrite):
@@ -94,14 +96,11 @@ class Committer:
             addressees = owners_of(self._connection, addressed) if addressed else ()
         return Done(results, addressees)
 
-    def _turns(self, turns: Sequence[TurnWrite], addressed: list[str]) -> list[Outcome]:
+    def _decide(self, turns: Sequence[TurnWrite], addressed: list[str]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         for start in range(0, len(turns), MOST):
             part = turns[start : start + MOST]
-            if insert_turns(self._connection, part):
-                outcomes += [COMMITTED] * len(part)
-            else:
-                outcomes += settle(self._connection, self._clock, part)
+            outcomes += [COMMITTED] * len(part) if self._turns.insert(part) else self._turns.settle(part)
         rich = [
             turn
             for turn, outcome in zip(turns, outcomes, strict=True)
@@ -111,7 +110,7 @@ class Committer:
             addressed += write_extras(self._connection, rich, self._clock.now())
         return outcomes
 
-    def _letters(self, letters: Sequence[Letter], addressed: list[str]) -> list[Sent]:
+    def _deliver(self, letters: Sequence[Letter], addressed: list[str]) -> list[Sent]:
         if not letters:
             return []
         addressed += [letter.run for letter in letters]
@@ -140,6 +139,7 @@ class Committer:
                 results += [self._alone(operation, addressed) for operation in operations]
                 addressees = owners_of(self._connection, addressed) if addressed else ()
         except Exception as problem:
+            self._turns.forget()
             if is_fatal(problem):
                 raise Broken(str(problem)) from problem
             return Done([Failed(translated(problem))] * len(operations))
@@ -149,11 +149,12 @@ class Committer:
         try:
             with self._savepoint():
                 if isinstance(operation, TurnWrite):
-                    return self._turns([operation], addressed)[0]
+                    return self._decide([operation], addressed)[0]
                 if isinstance(operation, Letter):
-                    return self._letters([operation], addressed)[0]
+                    return self._deliver([operation], addressed)[0]
                 return operation(self._connection)
         except Exception as problem:
+            self._turns.forget()
             if is_fatal(problem) or is_full(problem):
                 raise
             return Failed(translated(problem))

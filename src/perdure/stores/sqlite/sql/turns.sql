@@ -2,10 +2,13 @@
 INSERT INTO turn_in VALUES
 
 -- name: turn of log
-SELECT turn_id FROM log WHERE run = ? AND seq = ?;
+SELECT turn_id, id FROM log WHERE run = ? AND seq = ?;
 
 -- name: turn of head
-SELECT turn_id FROM runs WHERE id = ? AND seq = ?;
+SELECT turn_id, epoch, seq FROM runs WHERE id = ?;
+
+-- name: last row
+SELECT max(id) FROM log;
 
 -- name: guards
 SELECT epoch, seq, inbox_seq FROM runs WHERE id = ?;
