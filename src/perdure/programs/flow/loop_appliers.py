@@ -71,7 +71,8 @@ class LoopAppliers:
         assert node.body is not None
         assert node.loop is not None
         scope = FlowScope(event.scope, loop.activation, loop.node, activation.scope, event.index, item)
-        tokens.open_scope(self.graph, flow, scope, node.body, {node.loop.index: event.index, node.loop.item: item})
+        input = item if node.loop.once else {node.loop.index: event.index, node.loop.item: item}
+        tokens.open_scope(self.graph, flow, scope, node.body, input)
         weigh(flow, loop)
 
     def iteration_ended(self, state: RunState, event: e.IterationEnded, at: int, activation: Activation | None) -> None:

@@ -144,7 +144,9 @@ def finish(program: FlowProgram, turn: Turn, node: Node, activation: Activation,
     count_data(turn, size)
 
 
-def result_of(turn: Turn, options: LoopOptions, loop: LoopState) -> tuple[dict[str, Any], int]:
+def result_of(turn: Turn, options: LoopOptions, loop: LoopState) -> tuple[Any, int]:
+    if options.once:
+        return loop.last, 0
     output: dict[str, Any] = {options.count: loop.count}
     size = loop.result_bytes
     if loop.failed:

@@ -121,6 +121,8 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Asked after each iteration; when it is true the loop has the results that it needs."""
     cancel_rest: bool = True
     """Once the loop has the results that it needs, what still runs is withdrawn; otherwise it goes on unheeded."""
+    once: bool = False
+    """No loop but a group: its body runs once, on the input of the node, and its result is that of the body."""
 
 
 class Plan(Protocol):
