@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,7 @@ from perdure.model.policies import Limits
 from perdure.model.statuses import Status
 from perdure.model.values import Json
 from perdure.nodes.catalogue import builtin_types
-from perdure.nodes.python import step_handler
+from perdure.nodes.handlers import builtin_handlers
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Active, Summary, Version
 from perdure.ports.runs import RunFilter
@@ -134,15 +134,22 @@ class Perdure:
         self.namespace = namespace
         self.steps = Steps()
         self.catalogue = builtin_types()
+        self.handlers: dict[str, HandlerSpec] = builtin_handlers(self.steps)
+        self._clock = clock
+        self._engine_settings = engine_settings
+        self._observer = observer
+
+    def _assemble(self) -> None:
+        """Everything that needs an open store."""
+        store = self.store
         self.library = Library(store.definitions, {"flow": self._compile})
-        handlers: Mapping[str, HandlerSpec] = {"python": step_handler(self.steps)}
         self.engine = Engine(
             store,
             self.library,
-            handlers,
-            clock=clock,
-            settings=engine_settings or EngineSettings(),
-            observer=observer,
+            self.handlers,
+            clock=self._clock,
+            settings=self._engine_settings,
+            observer=self._observer,
         )
         self.definitions = DefinitionService(store.definitions, self.catalogue, self.library)
         self.runs = RunService(self.engine, store, self.library)
@@ -178,6 +185,7 @@ class Perdure:
     async def __aenter__(self) -> Self:
         await self.store.open()
         try:
+            self._assemble()
             await self.engine.open()
         except BaseException:
             await self.store.close()
@@ -197,14 +205,13 @@ class Perdure:
     def register(self, *functions: Callable[..., Any], name: str | None = None) -> None:
         """Makes functions available to `python` nodes, under their own names or under `name`."""
         for function in functions:
-            self.steps.add(function, name)
+            self.steps.register(name or function.__name__, function)
 
     def step(self, name: str | None = None) -> Callable[[F], F]:
         """The same as a decorator."""
 
         def add(function: F) -> F:
-            self.steps.add(function, name)
-            return function
+            return self.steps.register(name or function.__name__, function)
 
         return add
 
@@ -256,13 +263,12 @@ class Perdure:
         document = FlowDocument.model_validate(version.document)
         return Kernel(FlowProgram(compile_flow(document, self.catalogue)))
 
-
-@asynccontextmanager
-async def store_only(url: str) -> AsyncIterator[Store]:
-    """A store without an engine, for checks and maintenance."""
-    store = open_store(url)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
+    @asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[Self]:
+        """The application without its engine: nothing is executed. For checks and maintenance."""
+        await self.store.open()
+        try:
+            self._assemble()
+            yield self
+        finally:
+            await self.store.close()

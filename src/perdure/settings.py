@@ -1,4 +1,4 @@
-"""Typed settings, read once at the edge: flags, then `PERDURE_…` variables, then a TOML file, then the defaults below."""
+"""Typed settings, read once at the edge: flags, then `PERDURE_…` variables, then a TOML file, then the defaults."""
 
 from __future__ import annotations
 

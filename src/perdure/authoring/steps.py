@@ -1,43 +1,64 @@
 """Python functions as steps of flows.
 
-A step is a function, `async` or not. What it is given follows from its parameters: one named `ctx` gets the activation's context
-(input, key, attempt, heartbeat, blobs …); with `arguments` configured in the flow the others get these by name; otherwise the only
-other one gets the node's input. A plain (not `async`) function runs in a thread, so that it may block.
+A step is a function, `async` or not. What it is given follows from its parameters: one named `ctx` gets the
+activation's context (input, key, attempt, heartbeat, blobs …); with `arguments` configured in the flow the others get
+these by name; without, the first other one gets the node's input. A plain (not `async`) function runs in a thread, so
+that it may block.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar, overload
 
-from perdure.errors import InvalidInput
+from perdure.errors import NotFound, SettingsInvalid
 
 StepFunction = Callable[..., Any]
+F = TypeVar("F", bound=StepFunction)
+
+CONTEXT_NAMES = ("ctx", "context")
+
+
+class StepContext(Protocol):
+    """The part of the engine's context that calling a step needs."""
+
+    @property
+    def config(self) -> Any: ...
+
+    @property
+    def input(self) -> Any: ...
 
 
 class Step:
-    __slots__ = ("blocking", "call", "name", "others", "takes_context")
+    """One registered function, and how to call it."""
 
-    def __init__(self, name: str, call: StepFunction) -> None:
-        self.name = name
-        self.call = call
-        self.blocking = not inspect.iscoroutinefunction(call)
-        parameters = [
-            parameter
-            for parameter in inspect.signature(call).parameters.values()
+    __slots__ = ("_context", "_only_context", "_other", "blocking", "function")
+
+    def __init__(self, function: StepFunction, blocking: bool | None = None) -> None:
+        self.function = function
+        self.blocking = not inspect.iscoroutinefunction(inspect.unwrap(function)) if blocking is None else blocking
+        names = [
+            parameter.name
+            for parameter in inspect.signature(function).parameters.values()
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         ]
-        self.takes_context = any(parameter.name == "ctx" for parameter in parameters)
-        self.others = [parameter.name for parameter in parameters if parameter.name != "ctx"]
+        self._context = next((name for name in names if name in CONTEXT_NAMES), None)
+        self._other = next((name for name in names if name not in CONTEXT_NAMES), None)
+        self._only_context = self._other is None and len(names) == 1
 
-    def arguments(self, ctx: Any, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        found: dict[str, Any] = {"ctx": ctx} if self.takes_context else {}
+    def call(self, context: StepContext, given: Mapping[str, Any] | None) -> Any:
+        if self._only_context and not given and not self.blocking:
+            return self.function(context)
+        arguments: dict[str, Any] = {} if self._context is None else {self._context: context}
         if given is not None:
-            return found | dict(given)
-        if self.others:
-            found[self.others[0]] = ctx.input
-        return found
+            arguments.update(given)
+        elif self._other is not None:
+            arguments[self._other] = context.input
+        if self.blocking:
+            return asyncio.to_thread(self.function, **arguments)
+        return self.function(**arguments)
 
 
 class Steps:
@@ -46,18 +67,30 @@ class Steps:
     def __init__(self) -> None:
         self._steps: dict[str, Step] = {}
 
-    def add(self, call: StepFunction, name: str | None = None) -> Step:
-        step = Step(name or call.__name__, call)
-        known = self._steps.get(step.name)
-        if known is not None and known.call is not call:
-            raise InvalidInput(
-                f"there is a step {step.name!r} already", remedy="register it under another name: register(f, name=…)"
-            )
-        self._steps[step.name] = step
-        return step
+    @overload
+    def register(self, name: str, function: F, *, blocking: bool | None = None) -> F: ...
+    @overload
+    def register(self, name: str, function: None = None, *, blocking: bool | None = None) -> Callable[[F], F]: ...
 
-    def get(self, name: str) -> Step | None:
-        return self._steps.get(name)
+    def register(self, name: str, function: StepFunction | None = None, *, blocking: bool | None = None) -> Any:
+        """Enters a step under a name; as a decorator where no function is given."""
+        if function is None:
+            return lambda given: self.register(name, given, blocking=blocking)
+        if name in self._steps and self._steps[name].function is not function:
+            raise SettingsInvalid(f"two steps are called {name!r}", remedy="give one of them another name")
+        self._steps[name] = Step(function, blocking)
+        return function
 
-    def names(self) -> list[str]:
-        return sorted(self._steps)
+    def __contains__(self, name: object) -> bool:
+        return name in self._steps
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._steps)
+
+    def call(self, context: StepContext) -> Any:
+        """The handler of the `python` node type. Raises NotFound where this program has no such step."""
+        config = context.config
+        step = self._steps.get(config["step"])
+        if step is None:
+            raise NotFound(f"no step is called {config['step']!r} here", remedy="register it, or update this worker")
+        return step.call(context, config.get("arguments"))

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-
 from perdure.cli.screen import print_json, problem_line, tell
 from perdure.errors import PerdureError
 from perdure.model.reading import read_document
@@ -61,13 +60,10 @@ async def _check_database(url: str | None, as_json: bool) -> int:
     from perdure.service.fsck import fsck
 
     app = Perdure.open(settings=load_settings({"database_url": url}))
-    await app.store.open()
-    try:
+    async with app.at_rest():
         with Progress(console=Console(stderr=True), disable=as_json or not sys.stderr.isatty()) as progress:
             task = progress.add_task("checking runs", total=None)
             report = await fsck(app.store, app.library, progress=lambda count: progress.update(task, completed=count))
-    finally:
-        await app.store.close()
     if as_json:
         print_json(report)
     else:
@@ -79,10 +75,10 @@ async def _check_database(url: str | None, as_json: bool) -> int:
 
 
 def migrate_database(url: str | None) -> int:
-    from perdure.assembly import store_only
+    from perdure.assembly import Perdure
 
     async def migrate() -> None:
-        async with store_only(load_settings({"database_url": url}).database_url):
+        async with Perdure.open(settings=load_settings({"database_url": url})).at_rest():
             pass
 
     try:

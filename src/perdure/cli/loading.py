@@ -11,7 +11,7 @@ from perdure.errors import SettingsInvalid
 
 
 def load_steps(target: str, app: Perdure) -> None:
-    """Registers what the attribute holds: one function, a list or dict of functions, or a callable that takes the app."""
+    """Registers what the attribute holds: a function, a list or dict of functions, or a `register(app)` callable."""
     module_name, _, attribute = target.partition(":")
     sys.path.insert(0, "")
     try:
