@@ -13,9 +13,10 @@ SECOND = 1_000_000
 LONGEST = 100 * 366 * 24 * 3600 * SECOND
 """A hundred years: longer durations are taken for mistakes."""
 
+_LONGEST_TEXT = 64
 _UNITS = {"ms": 1_000, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND, "w": 604_800 * SECOND}
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*")
-_ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*", re.ASCII)
+_ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.ASCII)
 
 
 def parse_duration(value: str | int | float) -> int:
@@ -23,9 +24,9 @@ def parse_duration(value: str | int | float) -> int:
     if isinstance(value, bool):
         raise ValueError("a duration is a number of seconds or a text like '30s', '5m', '2d' or 'PT1H'")
     if isinstance(value, int | float):
-        if not isfinite(value):
+        if isinstance(value, float) and not isfinite(value):
             raise ValueError("a duration must be finite")
-        found = round(value * SECOND)
+        found = round(value * SECOND) if abs(value) < LONGEST else LONGEST + 1 if value > 0 else -1
     else:
         found = _parse_text(value.strip())
     if found < 0:
@@ -36,13 +37,15 @@ def parse_duration(value: str | int | float) -> int:
 
 
 def _parse_text(text: str) -> int:
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"a duration written in more than {_LONGEST_TEXT} characters")
     if iso := _ISO.fullmatch(text):
         if any(iso.groups()) and not text.endswith("T"):
             sizes = (_UNITS["w"], _UNITS["d"], _UNITS["h"], _UNITS["m"], SECOND)
             return round(sum(float(part) * size for part, size in zip(iso.groups(), sizes, strict=True) if part))
     elif text and _PART.sub("", text) == "":
         return round(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
-    elif re.fullmatch(r"\d+(\.\d+)?", text):
+    elif re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
         return round(float(text) * SECOND)
     raise ValueError(f"{text!r} is no duration; write '30s', '5m', '1h30m', '2d', '1w' or 'PT1H30M'")
 

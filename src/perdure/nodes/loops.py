@@ -18,7 +18,7 @@ from perdure.model.failures import Failure
 from perdure.nodes.config import NodeConfig, VariableName, expression, has_placeholder, template
 from perdure.nodes.inputs import find
 from perdure.nodes.transformations import parse_path
-from perdure.programs.flow.fields import EXPRESSION, MIXED, PATH, TEMPLATE
+from perdure.programs.flow.fields import EXPRESSION, MIXED, PATH, TEMPLATE, Kind, Written
 from perdure.programs.flow.loops import CHUNKS
 from perdure.programs.flow.nodetypes import Directive, Iterate, LoopOptions, Plan, Refuse
 
@@ -46,6 +46,12 @@ def _needed(value: Any) -> Any:
 
 def _kept(value: Any) -> Any:
     return "all" if value == "array" else value
+
+
+def _progress(raw: dict[str, Any]) -> list[str]:
+    """What `enough` reads besides what everybody can."""
+    named = [name for name in (raw.get("results", "results"), raw.get("count", "count")) if isinstance(name, str)]
+    return ["result", "failed", "total", *named]
 
 
 Whole = Annotated[int | str, BeforeValidator(_whole), TEMPLATE]
@@ -97,6 +103,17 @@ class LoopConfig(NodeConfig):
     count: VariableName = Field("count", title="Count as", description="Name of the number of results in the output.")
     need: Needed | None = Field(
         None, title="Results needed", description="Complete after so many results; the rest is withdrawn."
+    )
+    enough: Annotated[str, Written(Kind.EXPRESSION, names=_progress)] | None = Field(
+        None,
+        title="Enough when",
+        description="Asked after each iteration; reads `result`, `results`, `count`, `failed` and `total` too.",
+        examples=["result.approved", "count >= total / 2"],
+    )
+    cancel_rest: bool = Field(
+        True,
+        title="Then withdraw the rest",
+        description="Once there are results enough, what still runs is withdrawn; otherwise it goes on unheeded.",
     )
     max_iterations: int | None = Field(
         None, ge=1, le=1_000_000_000, title="At most", description="More items than this are a failure."
@@ -260,4 +277,6 @@ def options(config: LoopConfig) -> LoopOptions:
         count=config.count,
         add_signal=config.add_signal,
         close_signal=config.close_signal,
+        enough=expression(config.enough) if config.enough is not None else None,
+        cancel_rest=config.cancel_rest,
     )

@@ -11,7 +11,7 @@ reference pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
@@ -35,13 +35,20 @@ class Kind(StrEnum):
 
 
 class Written:
-    """The mark. `read` takes the value as it stands in the document to the value that holds the texts."""
+    """The mark. `read` takes the value as it stands in the document to the value that holds the texts; `names` says
+    from the configuration which names the text can read besides those that everybody can."""
 
-    __slots__ = ("kind", "read")
+    __slots__ = ("kind", "names", "read")
 
-    def __init__(self, kind: Kind, read: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        read: Callable[[Any], Any] | None = None,
+        names: Callable[[dict[str, Any]], Iterable[str]] | None = None,
+    ) -> None:
         self.kind = kind
         self.read = read
+        self.names = names
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**handler(schema), "x-perdure": self.kind.value}
@@ -57,6 +64,7 @@ class Text(NamedTuple):
     pointer: str
     kind: Kind
     value: Any
+    names: frozenset[str] = frozenset()
 
 
 class _Field(NamedTuple):
@@ -80,7 +88,8 @@ def texts(model: type[BaseModel], raw: Any, pointer: str = "") -> Iterator[Text]
                 kind = field.mark.kind
                 if kind is Kind.MIXED:
                     kind = Kind.EXPRESSION if isinstance(value, str) else Kind.TEMPLATE
-                yield Text(place, kind, value)
+                names = frozenset(field.mark.names(raw)) if field.mark.names is not None else frozenset()
+                yield Text(place, kind, value, names)
             else:
                 yield from _inner(field.models, value, place)
 
