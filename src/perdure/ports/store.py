@@ -15,14 +15,24 @@ from perdure.ports.runs import Runs
 
 
 class Store(Protocol):
-    journal: Journal
-    ownership: Ownership
-    inbox: Inbox
-    definitions: Definitions
-    blobs: Blobs
-    outbox: Outbox
-    runs: Runs
-    hints: Hints
+    """The ports are there from `open` on."""
+
+    @property
+    def journal(self) -> Journal: ...
+    @property
+    def ownership(self) -> Ownership: ...
+    @property
+    def inbox(self) -> Inbox: ...
+    @property
+    def definitions(self) -> Definitions: ...
+    @property
+    def blobs(self) -> Blobs: ...
+    @property
+    def outbox(self) -> Outbox: ...
+    @property
+    def runs(self) -> Runs: ...
+    @property
+    def hints(self) -> Hints: ...
 
     async def open(self) -> None:
         """Connects, migrates if allowed, takes locks. Raises StoreLocked or SchemaMismatch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from perdure.engine.library import Library
 from perdure.errors import DocumentInvalid, InvalidInput, NotFound
@@ -14,6 +14,7 @@ from perdure.programs.flow.nodetypes import Catalogue
 from perdure.programs.flow.validate import Problem, validate_flow
 
 KIND = "flow"
+T = TypeVar("T")
 
 
 class DefinitionService:
@@ -83,7 +84,7 @@ class DefinitionService:
             raise DocumentInvalid(f"the document has {count}", [problem.as_dict() for problem in errors])
 
 
-def _found(value: Any, text: str) -> Any:
+def _found(value: T | None, text: str) -> T:
     if value is None:
         raise NotFound(text)
     return value
