@@ -8,7 +8,6 @@ result is the program's answer.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from typing import Any
 
@@ -143,12 +142,9 @@ def fire_timers(turn: Turn, command: c.FireTimers) -> None:
             "LIMIT_ACTIVE_TIME", f"the run was active for more than {state.limits.active_time // 1_000_000} s"
         )
         fail_run(turn, limit, status="TIMED_OUT")
-    heap = state.timer_heap
-    while heap and heap[0][0] <= turn.at and state.final is None:
-        due, id = heapq.heappop(heap)
-        timer = state.timers.get(id)
-        if timer is None or timer.due != due:
-            continue  # cancelled, or armed anew
+    while state.timer_heap and state.timer_heap[0][0] <= turn.at and state.final is None:
+        id = state.timer_heap[0][1]
+        timer = state.timers[id]
         turn.emit(e.TimerFired(id))
         activation = state.activations.get(timer.activation) if timer.activation is not None else None
         if activation is None:
@@ -157,7 +153,6 @@ def fire_timers(turn: Turn, command: c.FireTimers) -> None:
             turn.program.launch(turn, activation)
         else:
             turn.program.timed_out(turn, activation)
-        heap = state.timer_heap
 
 
 def proceed(turn: Turn, command: c.Proceed) -> None:

@@ -18,15 +18,15 @@ import msgspec
 from perdure.errors import HistoryUnreadable
 from perdure.kernel import decide
 from perdure.kernel.evolve import APPLIERS
+from perdure.kernel.packing import Unpacker, pack
 from perdure.kernel.program import Program
 from perdure.kernel.state import RunState
 from perdure.kernel.turn import Turn
 from perdure.model import commands as c
 from perdure.model import events as e
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode_pair = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw, bytes])
-_decode_state = msgspec.msgpack.Decoder(RunState)
+_unpack_parts: Unpacker[tuple[int, msgspec.Raw, bytes]] = Unpacker(tuple[int, msgspec.Raw, bytes])
+_unpack_state = Unpacker(RunState)
 
 SNAPSHOT_FORMAT = 1
 
@@ -69,18 +69,18 @@ class Kernel:
     def snapshot(self, state: RunState) -> bytes:
         body, state.body = state.body, None
         try:
-            return _encode((SNAPSHOT_FORMAT, state, self.program.encode(body)))
+            return pack((SNAPSHOT_FORMAT, state, self.program.encode(body) if body is not None else b""))
         finally:
             state.body = body
 
     def restore(self, data: bytes) -> RunState:
         """Raises HistoryUnreadable; the caller then replays the log instead."""
         try:
-            number, kernel_part, program_part = _decode_pair.decode(data)
+            number, kernel_part, program_part = _unpack_parts(data)
             if number != SNAPSHOT_FORMAT:
                 raise HistoryUnreadable(f"a snapshot of format {number}")
-            state = _decode_state.decode(kernel_part)
-            state.body = self.program.decode(program_part)
+            state = _unpack_state(kernel_part)
+            state.body = self.program.decode(program_part) if program_part else None
         except msgspec.DecodeError as problem:
             raise HistoryUnreadable(f"a snapshot cannot be read: {problem}") from problem
         return state

@@ -3,8 +3,6 @@ not moving."""
 
 from __future__ import annotations
 
-import heapq
-
 import msgspec
 
 from perdure.kernel.program import Program
@@ -43,14 +41,7 @@ def next_wake(state: RunState) -> int | None:
     """When a timer of the run is due next; None while it has none, is suspended or has ended."""
     if state.final is not None or state.suspended is not None:
         return None
-    heap, timers = state.timer_heap, state.timers
-    while heap:
-        due, id = heap[0]
-        timer = timers.get(id)
-        if timer is not None and timer.due == due:
-            return due
-        heapq.heappop(heap)
-    return None
+    return state.timer_heap[0][0] if state.timer_heap else None
 
 
 def active_deadline(state: RunState) -> int | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
 from perdure.errors import PerdureError
 from perdure.expressions import Expression
 from perdure.kernel.decide import count_data, deliver_signals
 from perdure.kernel.evolve import SCOPE
+from perdure.kernel.packing import Unpacker, pack
 from perdure.kernel.program import Work
 from perdure.kernel.state import ROOT, Activation, RunState, Undo
 from perdure.kernel.turn import Turn
@@ -45,8 +45,7 @@ from perdure.programs.flow.withdrawing import withdraw_region, withdraw_rest, wi
 SEMANTICS = 1
 """Raised with every change of the rules; a run keeps the number that it began with."""
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(FlowState).decode
+_unpack = Unpacker(FlowState)
 
 
 class Moment:
@@ -421,10 +420,10 @@ class FlowProgram:
         return flow.vars
 
     def encode(self, body: Any) -> bytes:
-        return _encode(body)
+        return pack(body)
 
     def decode(self, data: bytes) -> FlowState:
-        return _decode(data)
+        return _unpack(data)
 
 
 def child_run_id(state: RunState, activation: Activation) -> str:
