@@ -1,0 +1,83 @@
+"""What travels between Temporal and us: plain JSON, readable in Temporal's own tools.
+
+Temporal's default converter sorts the keys of objects. A flow can see their order, so ours keeps it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from temporalio.api.common.v1 import Payload
+from temporalio.converter import (
+    BinaryNullPayloadConverter,
+    CompositePayloadConverter,
+    DataConverter,
+    EncodingPayloadConverter,
+)
+
+from perdure.model.commands import Start
+from perdure.model.values import Json, decode_json, encode_json
+
+FLOW = "perdure.flow"
+EXECUTE_NODE = "perdure.execute_node"
+FIND_DEFINITION = "perdure.find_definition"
+
+
+class FlowStart(msgspec.Struct, frozen=True):
+    """The argument of the workflow."""
+
+    run: str
+    """The run's id, which is also the workflow's."""
+    document: Json
+    command: Start
+
+
+class NodeCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One attempt of one activation, for its handler. The names are those of the engine's context."""
+
+    type: str
+    """Which handler."""
+    run_id: str
+    definition: str
+    node_id: str
+    activation_id: int
+    attempt: int
+    key: str
+    """Give it to the outside world: the same for every attempt."""
+    config: Json = None
+    input: Json = None
+    vars: dict[str, Any] = {}
+    thread: dict[str, Any] | None = None
+    timeout: int | None = None
+    """Microseconds."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A published version of a definition."""
+
+    definition: str
+    version: int
+    hash: str
+    document: Json
+
+
+class JsonPayloads(EncodingPayloadConverter):
+    @property
+    def encoding(self) -> str:
+        return "json/plain"
+
+    def to_payload(self, value: Any) -> Payload:
+        return Payload(metadata={"encoding": self.encoding.encode()}, data=encode_json(value))
+
+    def from_payload(self, payload: Payload, type_hint: Any = None) -> Any:
+        return decode_json(payload.data) if type_hint is None else msgspec.json.decode(payload.data, type=type_hint)
+
+
+class PerdurePayloads(CompositePayloadConverter):
+    def __init__(self) -> None:
+        super().__init__(BinaryNullPayloadConverter(), JsonPayloads())
+
+
+DATA_CONVERTER = DataConverter(payload_converter_class=PerdurePayloads)
+"""Clients, workers and replayers must all be made with it."""
