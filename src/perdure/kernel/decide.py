@@ -22,6 +22,10 @@ from perdure.model import events as e
 from perdure.model.effects import Continue
 from perdure.model.failures import Failure
 from perdure.model.statuses import Phase
+from perdure.model.values import encode_json
+
+UNCOUNTED = 64
+"""Outputs of up to so many bytes do not count against the limit on data."""
 
 
 def start(turn: Turn, command: c.Start) -> None:
@@ -63,21 +67,25 @@ def complete(turn: Turn, command: c.Complete) -> None:
         # It got through before it could be stopped: there may be something to undo.
         cancel_done(turn, c.CancelDone(command.activation, unknown=True))
     elif activation.phase is Phase.EXECUTING:
-        turn.program.completed(turn, activation, command.output, command.outcome, command.vars)
-        count_data(turn, command.size, activation)
+        turn.program.completed(
+            turn, activation, command.output, command.outcome, command.vars, counted(command.size)
+        )
 
 
-def count_data(turn: Turn, size: int, activation: Activation | None = None) -> None:
+def counted(size: int) -> int:
+    """Small change is not worth counting, nor worth writing down."""
+    return size if size > UNCOUNTED else 0
+
+
+def measured(value: Any) -> int:
+    return counted(len(encode_json(value)))
+
+
+def check_data(turn: Turn, node: str) -> None:
+    """Fails the run if what this node has just added was too much."""
     state = turn.state
-    if size > 64:  # small change is not worth counting
-        state.data_bytes += size
-        if state.data_bytes > state.limits.data and state.closing is None:
-            limit = Failure(
-                "LIMIT_DATA",
-                f"the run's data grew beyond {state.limits.data} bytes",
-                node=activation.node if activation else None,
-            )
-            fail_run(turn, limit)
+    if state.data_bytes > state.limits.data and state.closing is None:
+        fail_run(turn, Failure("LIMIT_DATA", f"the run's data grew beyond {state.limits.data} bytes", node=node))
 
 
 def fail(turn: Turn, command: c.Fail) -> None:
@@ -203,11 +211,11 @@ def child_ended(turn: Turn, command: c.ChildEnded) -> None:
     if command.status == "STARTED":
         if not activation.child_wait:
             turn.emit(e.ChildClosed(activation.id, command.run, command.status))
-            turn.program.completed(turn, activation, {"run": command.run}, None, None)
+            turn.program.completed(turn, activation, {"run": command.run}, None, None, 0)
         return
     turn.emit(e.ChildClosed(activation.id, command.run, command.status, command.output, command.failure))
     if command.status == "COMPLETED":
-        turn.program.completed(turn, activation, command.output, None, None)
+        turn.program.completed(turn, activation, command.output, None, None, measured(command.output))
         return
     cause = command.failure.as_dict() if command.failure else None
     failure = Failure(
@@ -257,7 +265,7 @@ def deliver_signals(turn: Turn, name: str) -> None:
             return
         activation, pending = match
         turn.emit(e.SignalConsumed(name, activation.id, pending.number))
-        turn.program.completed(turn, activation, pending.payload, "signal", None)
+        turn.program.completed(turn, activation, pending.payload, "signal", None, measured(pending.payload))
 
 
 def cancel(turn: Turn, command: c.Cancel) -> None:

@@ -230,6 +230,7 @@ def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int)
 def activation_completed(state: RunState, event: e.ActivationCompleted, at: int) -> Activation:
     activation = _move(state, event.id, event, at)
     state.errors_in_a_row = 0
+    state.data_bytes += event.size
     _drop_scopes_of(state, activation)
     if activation.undo is not None:
         assert state.compensating is not None
@@ -241,6 +242,7 @@ def node_evaluated(state: RunState, event: e.NodeEvaluated, at: int) -> None:
     state.next_activation = event.id + 1
     state.activation_total += 1
     state.errors_in_a_row = 0
+    state.data_bytes += event.size
 
 
 def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Activation:
@@ -370,6 +372,7 @@ def loop_started(state: RunState, event: e.LoopStarted, at: int) -> Activation:
 
 
 def loop_satisfied(state: RunState, event: e.LoopSatisfied, at: int) -> Activation:
+    state.data_bytes += event.size
     return _move(state, event.activation, event, at)
 
 

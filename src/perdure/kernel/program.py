@@ -53,9 +53,16 @@ class Program(Protocol):
         ...
 
     def completed(
-        self, turn: Turn, activation: Activation, output: Json, outcome: str | None, variables: dict[str, Any] | None
+        self,
+        turn: Turn,
+        activation: Activation,
+        output: Json,
+        outcome: str | None,
+        variables: dict[str, Any] | None,
+        size: int,
     ) -> None:
-        """An activation has its result: record it and what it leads to."""
+        """An activation has its result: record it and what it leads to. `size`: what counts of the output, in
+        bytes."""
         ...
 
     def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:

@@ -141,6 +141,8 @@ class ActivationCompleted(Event, frozen=True):
     taken: list[int] | None = None
     """Positions of the outgoing edges taken; only where conditions decided it."""
     vars: dict[str, Any] | None = None
+    size: int = 0
+    """What the output adds to the data of the run, in bytes; small change is not counted."""
 
 
 class NodeEvaluated(Event, frozen=True):
@@ -155,6 +157,7 @@ class NodeEvaluated(Event, frozen=True):
     outcome: str | None = None
     taken: list[int] | None = None
     vars: dict[str, Any] | None = None
+    size: int = 0
 
 
 class ActivationFailed(Event, frozen=True):
@@ -345,6 +348,7 @@ class LoopSatisfied(Event, frozen=True):
     activation: int
     output: Json = None
     taken: list[int] | None = None
+    size: int = 0
 
 
 class ItemsAdded(Event, frozen=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from perdure.errors import PerdureError
-from perdure.kernel.decide import count_data
+from perdure.kernel.decide import counted
 from perdure.kernel.evolve import SCOPE, is_within
 from perdure.kernel.state import Activation, RunState
 from perdure.kernel.turn import Turn
@@ -132,16 +132,14 @@ def have_enough(program: FlowProgram, turn: Turn, node: Node, activation: Activa
         close(program, turn, activation, None, reason="it has the results that it needs")
     else:
         output, size = result_of(turn, options, loop)
-        program.satisfied(turn, activation, output)
-        count_data(turn, size)
+        program.satisfied(turn, activation, output, counted(size))
 
 
 def finish(program: FlowProgram, turn: Turn, node: Node, activation: Activation, loop: LoopState) -> None:
     options = node.loop
     assert options is not None
     output, size = result_of(turn, options, loop)
-    program.completed(turn, activation, output, None, None)
-    count_data(turn, size)
+    program.completed(turn, activation, output, None, None, counted(size))
 
 
 def result_of(turn: Turn, options: LoopOptions, loop: LoopState) -> tuple[Any, int]:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from perdure.errors import PerdureError
 from perdure.expressions import Expression
-from perdure.kernel.decide import count_data, deliver_signals
+from perdure.kernel.decide import check_data, deliver_signals, fail_attempt, measured
 from perdure.kernel.evolve import SCOPE
 from perdure.kernel.packing import Unpacker, pack
 from perdure.kernel.program import Work
@@ -21,7 +21,7 @@ from perdure.model import effects
 from perdure.model import events as e
 from perdure.model.failures import Failure, failure_from
 from perdure.model.policies import Retry
-from perdure.model.values import Json, encode_json
+from perdure.model.values import Json
 from perdure.programs.flow import gates, loops
 from perdure.programs.flow.appliers import FlowAppliers
 from perdure.programs.flow.environment import environment
@@ -158,13 +158,13 @@ class FlowProgram:
     def _evaluate(self, turn: Turn, flow: FlowState, node: Node, entry: Ready, visit: int, done: Done) -> None:
         state = turn.state
         output = entry.input if done.output is UNSET else done.output
-        size = 0 if done.output is UNSET else len(encode_json(output))
+        size = 0 if done.output is UNSET else measured(output)
         taken = self._choose(state, flow.scopes[entry.scope], node, output, done.outcome) if node.has_when else None
         if node.join.cancel_rest:
             withdraw_rest(self, turn, node, entry.scope)
         turn.emit(
             e.NodeEvaluated(
-                state.next_activation, node.id, entry.scope, visit, done.output, done.outcome, taken, done.vars
+                state.next_activation, node.id, entry.scope, visit, done.output, done.outcome, taken, done.vars, size
             )
         )
         if done.message is not None:
@@ -175,7 +175,7 @@ class FlowProgram:
                 close_run(turn, "COMPLETED", output=output)
             else:
                 withdraw_scope(self, turn, node, entry.scope)
-        count_data(turn, size)
+        check_data(turn, node.id)
 
     def _choose(self, state: RunState, scope: FlowScope, node: Node, output: Json, outcome: str | None) -> list[int]:
         """The edges taken where conditions on them decide; they see the node's output as `data`."""
@@ -228,13 +228,14 @@ class FlowProgram:
             case Iterate():
                 loops.begin(self, turn, node, activation, directive)
             case Refuse(failure=failure):
-                self.failed(turn, activation, failure.at_node(node.id), None)
+                fail_attempt(turn, activation, failure)
             case ContinueAsNew(input=input):
-                self.completed(turn, activation, None, None, None)
+                self.completed(turn, activation, None, None, None, 0)
                 close_run(turn, CONTINUED, output=input)
             case Done():
                 output = activation.input if directive.output is UNSET else directive.output
-                self.completed(turn, activation, output, directive.outcome, directive.vars)
+                size = 0 if directive.output is UNSET else measured(output)
+                self.completed(turn, activation, output, directive.outcome, directive.vars, size)
 
     def launch(self, turn: Turn, activation: Activation) -> None:
         node = self.graph.by_id[activation.node]
@@ -252,7 +253,13 @@ class FlowProgram:
     # -- results ----------------------------------------------------------------------------------
 
     def completed(
-        self, turn: Turn, activation: Activation, output: Json, outcome: str | None, variables: dict[str, Any] | None
+        self,
+        turn: Turn,
+        activation: Activation,
+        output: Json,
+        outcome: str | None,
+        variables: dict[str, Any] | None,
+        size: int,
     ) -> None:
         node = self.graph.by_id[activation.node]
         if activation.detached:
@@ -266,10 +273,11 @@ class FlowProgram:
             except PerdureError as problem:
                 self.failed(turn, activation, failure_from(problem, node.id), output)
                 return
-        turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables))
+        turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables, size))
         self.take_effect(turn, node, activation.scope, activation.visit)
+        check_data(turn, node.id)
 
-    def satisfied(self, turn: Turn, activation: Activation, output: Json) -> None:
+    def satisfied(self, turn: Turn, activation: Activation, output: Json, size: int) -> None:
         """A loop has its result, though not all that it has begun has ended."""
         node = self.graph.by_id[activation.node]
         scope = turn.state.body.scopes[activation.scope]
@@ -279,8 +287,9 @@ class FlowProgram:
             wrong = failure_from(problem, node.id)
             loops.close(self, turn, activation, wrong, reason=wrong.message)
             return
-        turn.emit(e.LoopSatisfied(activation.id, output, taken))
+        turn.emit(e.LoopSatisfied(activation.id, output, taken, size))
         self.take_effect(turn, node, activation.scope, activation.visit)
+        check_data(turn, node.id)
 
     def take_effect(self, turn: Turn, node: Node, scope: int, visit: int) -> None:
         """The node has its result: its rivals and its region are withdrawn."""
@@ -327,7 +336,7 @@ class FlowProgram:
 
     def timed_out(self, turn: Turn, activation: Activation) -> None:
         if activation.phase == "sleeping":
-            self.completed(turn, activation, activation.output, None, None)
+            self.completed(turn, activation, activation.output, None, None, 0)
         else:
             self.failed(
                 turn,
