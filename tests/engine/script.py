@@ -133,11 +133,13 @@ class Script:
             case _:
                 turn.execute(activation.id)
 
-    def completed(self, turn: Turn, activation: Activation, output: Any, outcome: str | None, variables: Any) -> None:
+    def completed(
+        self, turn: Turn, activation: Activation, output: Any, outcome: str | None, variables: Any, size: int = 0
+    ) -> None:
         if output == "an output that breaks the program":
             turn.emit(e.ActivationCompleted(activation.id, output))
             raise ZeroDivisionError("a bug in the program")
-        turn.emit(e.ActivationCompleted(activation.id, output, outcome, None, variables))
+        turn.emit(e.ActivationCompleted(activation.id, output, outcome, None, variables, size))
 
     def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Any) -> None:
         turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, output=output))

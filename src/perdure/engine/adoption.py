@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from perdure.engine.alarms import FIRE
 from perdure.engine.answers import Letter, OwnershipLost, give
 from perdure.engine.owned import OwnedRun
-from perdure.errors import StoreError
+from perdure.errors import Busy, StoreError
 from perdure.kernel.outlook import next_wake
 from perdure.model.commands import TakeOver
 from perdure.ports.ownership import Claimed
@@ -28,6 +28,8 @@ _FIRE: Letter = (FIRE, None, 0)
 class Adoption:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._coming: dict[str, tuple[list[Letter], asyncio.Task[bool]]] = {}
+        """Runs being acquired, with the commands for whose sake they are."""
         self._loading = asyncio.Semaphore(runtime.settings.loads)
 
     def take_up(self, worker: str, claimed: Sequence[Claimed]) -> None:
@@ -50,9 +52,25 @@ class Adoption:
         In a task of its own, because it must be finished even if whoever sent the command goes away: a run that was
         acquired and then forgotten would belong to us and be stuck.
         """
-        return await asyncio.shield(self._runtime.task(self._acquire(run, letter)))
+        runtime = self._runtime
+        if run not in self._coming:
+            letters: list[Letter] = []
+            task = runtime.task(self._acquire(run, letters))
+            self._coming[run] = letters, task
+            task.add_done_callback(lambda done: self._came(run, done))
+        letters, task = self._coming[run]
+        if len(letters) >= runtime.settings.mailbox:
+            raise Busy(f"{len(letters)} commands wait for the run already", retry_after=runtime.settings.poll)
+        letters.append(letter)
+        return await asyncio.shield(task)
 
-    async def _acquire(self, run: str, letter: Letter) -> bool:
+    def _came(self, run: str, done: asyncio.Task[bool]) -> None:
+        if run in self._coming and self._coming[run][1] is done:
+            del self._coming[run]
+        if not done.cancelled():
+            done.exception()  # whoever waits has it
+
+    async def _acquire(self, run: str, letters: list[Letter]) -> bool:
         runtime = self._runtime
         worker = runtime.worker
         claimed = await runtime.ownership.acquire(worker, run)
@@ -60,11 +78,11 @@ class Adoption:
             return False
         owned = self._from_memory(claimed)
         if owned is None:
-            await self._take(worker, claimed, letter)
+            await self._take(worker, claimed, letters)
         elif owned.inbox_seen == claimed.head.inbox_seq:
-            self._begin(owned, claimed.died, [letter])
+            self._begin(owned, claimed.died, letters)
         else:
-            await self._begin_with_inbox(owned, claimed.died, letter)
+            await self._begin_with_inbox(owned, claimed.died, letters)
         return True
 
     def _from_memory(self, claimed: Claimed) -> OwnedRun | None:
@@ -85,7 +103,7 @@ class Adoption:
         owned.children = parked.children
         return self._hold(owned)
 
-    async def _take(self, worker: str, claimed: Claimed, letter: Letter | None = None) -> None:
+    async def _take(self, worker: str, claimed: Claimed, letters: Sequence[Letter] = ()) -> None:
         runtime, run = self._runtime, claimed.head.run
         problem: Exception
         for pause in runtime.pauses():
@@ -105,10 +123,11 @@ class Adoption:
                 runtime.trouble(f"loading {run}", problem)
                 await asyncio.sleep(pause)
             else:
-                await self._begin_with_inbox(owned, claimed.died, letter)
+                await self._begin_with_inbox(owned, claimed.died, letters)
                 return
-        if letter is not None and letter[1] is not None:
-            give(letter[1], problem)
+        for _, answer, _ in letters:
+            if answer is not None:
+                give(answer, problem)
 
     async def _from_store(self, claimed: Claimed) -> OwnedRun:
         runtime, head = self._runtime, claimed.head
@@ -138,15 +157,14 @@ class Adoption:
         self._runtime.roster.add(owned)
         return owned
 
-    async def _begin_with_inbox(self, owned: OwnedRun, died: bool, letter: Letter | None = None) -> None:
+    async def _begin_with_inbox(self, owned: OwnedRun, died: bool, letters: Sequence[Letter] = ()) -> None:
         async with self._loading:
-            letters = await self._runtime.post.receive_patiently(owned)
-        if letter is not None:
-            letters.append(letter)
-        self._begin(owned, died, letters)
+            received = await self._runtime.post.receive_patiently(owned)
+        self._begin(owned, died, [*received, *letters])
 
     def _begin(self, owned: OwnedRun, died: bool, letters: Sequence[Letter]) -> None:
         """The first turn."""
+        self._coming.pop(owned.run, None)  # who comes from now on finds the run here
         if owned.dropped:
             for _, answer, _ in letters:
                 if answer is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from perdure.engine.answers import Letter, OwnershipLost, give
 from perdure.errors import CommitUnknown, InvariantBroken, StoreError, StoreFull, StoreUnavailable
-from perdure.model.commands import ChildEnded, Complete, Fail
+from perdure.model.commands import ChildEnded, Complete, Fail, TakeOver
 from perdure.model.failures import Failure
 from perdure.ports.journal import FENCED, Journal, TurnWrite, Verdict
 
@@ -175,5 +175,11 @@ async def reload(owned: OwnedRun) -> None:
             break
     if not owned.dropped:
         owned.state, owned.gauge, owned.size = rebuilt.state, rebuilt.gauge, rebuilt.size
-        owned.mailbox[:0] = letters
+        owned.mailbox = sorted([*owned.mailbox, *letters], key=_precedence)
         owned.take_turn()
+
+
+def _precedence(letter: Letter) -> int:
+    """What came through the inbox came before the close that it prevented; so it is decided before what led to that."""
+    command, _, row = letter
+    return 0 if isinstance(command, TakeOver) else 1 if row else 2

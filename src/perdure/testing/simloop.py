@@ -101,15 +101,13 @@ def run(main: Coroutine[Any, Any, T], seed: int | None = None) -> T:
     """Runs it to its end, then cancels what it left behind."""
     loop = SimLoop(seed)
     try:
-        result = loop.run_until_complete(main)
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        if left:
+        return loop.run_until_complete(main)
+    finally:
+        while left := asyncio.all_tasks(loop):  # ending some may begin others
+            for task in left:
+                task.cancel()
             loop.run_until_complete(asyncio.wait(left))
         loop.run_until_complete(loop.shutdown_asyncgens())
-        return result
-    finally:
         loop.close()
 
 
