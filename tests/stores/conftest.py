@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 pytest.register_assert_rewrite("perdure.testing.contracts")  # before it is imported
@@ -59,16 +60,32 @@ async def opened(
         await subject.store.close()
 
 
-@pytest.fixture
-def migrated_url(postgres_cluster: Cluster) -> Iterator[str]:
-    """A database of its own for each test, copied from one that has the schema already."""
+@pytest.fixture(scope="session")
+def migrated_database(postgres_cluster: Cluster) -> Iterator[str]:
+    """With the schema; creating one per test would take longer than the tests do."""
+    url = postgres_cluster.create_database()
 
-    async def migrate(url: str) -> None:
+    async def migrate() -> None:
         store = PostgresStore(url)
         await store.open()
         await store.close()
 
-    template = postgres_cluster.template("contracts", lambda url: outside_the_loop(lambda: migrate(url)))
-    url = postgres_cluster.create_database(template)
+    outside_the_loop(migrate)
     yield url
     postgres_cluster.drop_database(url)
+
+
+@pytest.fixture
+def migrated_url(migrated_database: str) -> Iterator[str]:
+    yield migrated_database
+
+    async def empty() -> None:
+        connection = await asyncpg.connect(migrated_database)
+        tables = await connection.fetchval(
+            "SELECT string_agg(format('%I.%I', schemaname, tablename), ', ') FROM pg_tables"
+            " WHERE schemaname = 'perdure' AND tablename <> 'schema_version'"
+        )
+        await connection.execute(f"TRUNCATE {tables}")
+        await connection.close()
+
+    outside_the_loop(empty)

@@ -1,4 +1,7 @@
-"""Wake-up hints. They make things fast and never make them right: losing every hint costs at most one poll interval."""
+"""Wake-up hints. They make things fast and never make them right: losing every hint costs at most one poll interval.
+
+The store itself gives those that follow from what it commits: commands for runs, runs left to others, ends, messages.
+"""
 
 from __future__ import annotations
 

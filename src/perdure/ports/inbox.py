@@ -23,6 +23,7 @@ class Sent(Enum):
 
 class Waiting(msgspec.Struct, frozen=True):
     id: int
+    """Grows, and is never used again."""
     run: str
     request_id: str
     command: bytes
@@ -31,7 +32,8 @@ class Waiting(msgspec.Struct, frozen=True):
 class Received(msgspec.Struct, frozen=True):
     waiting: Sequence[Waiting]
     inbox_seqs: dict[str, int]
-    """For each run asked about: the head's inbox_seq at the same moment."""
+    """For each run asked about by name, else for each run that something waits for: the head's inbox_seq at the same
+    moment."""
 
 
 class Inbox(Protocol):

@@ -68,11 +68,11 @@ class TurnWrite(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     turn_id: str
     epoch: int
-    """Expected, and unchanged by the turn, except where `acquire` is set."""
+    """Expected, and unchanged by the turn. Where `new` is set: the head's first."""
     expected: int
     """The head's seq before (0 for a new run)."""
     seq: int
-    """The head's seq after."""
+    """The head's seq after. Equal to `expected`: a turn without events, which moves the head and leaves no row."""
     at: int
     data: bytes
     codec: int

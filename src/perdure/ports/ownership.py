@@ -30,15 +30,16 @@ class Ownership(Protocol):
 
     async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
         """Up to `limit` runs that are due and unowned, or owned by a worker whose lease has run out. In order of wake
-        time."""
+        time. A worker without a lease gets nothing; a closed run is never due."""
         ...
 
     async def acquire(self, worker: str, run: str) -> Claimed | None:
-        """This run, closed ones too, if nobody with a lease owns it. None: somebody else does, or it does not exist."""
+        """This run, closed ones too, if nobody with a lease owns it. None: somebody
+        does (the worker itself included, which would fence itself), it does not exist, or the worker has no lease."""
         ...
 
     async def release(self, worker: str, runs: Sequence[str]) -> None:
-        """Hands runs over: unowned and due at once. Only those still owned by `worker`."""
+        """Hands runs over: unowned and, unless closed, due at once. Only those still owned by `worker`."""
         ...
 
     async def leave(self, worker: str) -> None:

@@ -38,5 +38,5 @@ class Runs(Protocol):
 
     async def repair(self, head: Head) -> None:
         """Overwrites the derived columns of a head (status, wake time, attributes, result) after a rebuild from the
-        log."""
+        log; not if the run has moved on since (its `seq` is another)."""
         ...

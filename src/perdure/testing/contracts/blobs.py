@@ -168,6 +168,5 @@ class BlobsContract:
             assert loaded.blobs == {ref.hash: data}
 
     async def test_sweeping_many_is_complete(self, subject: Subject) -> None:
-        for n in range(450):
-            await subject.store.blobs.write("default", stream(b"%d" % n))
+        await asyncio.gather(*(subject.store.blobs.write("default", stream(b"%d" % n)) for n in range(450)))
         assert await subject.store.blobs.sweep(subject.clock.now() + 1) == 450
