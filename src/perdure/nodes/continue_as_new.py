@@ -33,4 +33,6 @@ TYPE = NodeType(
     config=ContinueAsNewConfig,
     prepare=prepare,
     plan=plan,
+    ends_run=True,
+    beside=False,
 )

@@ -46,4 +46,5 @@ TYPE = NodeType(
     config=FailConfig,
     prepare=prepare,
     plan=plan,
+    ends_run=True,
 )

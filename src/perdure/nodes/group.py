@@ -26,4 +26,5 @@ TYPE = NodeType(
     prepare=lambda config: config,
     plan=plan,
     loop=lambda config: LoopOptions(item="", index="", accumulate="last", once=True),
+    beside=False,
 )

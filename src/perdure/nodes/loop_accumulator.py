@@ -13,4 +13,5 @@ TYPE = NodeType(
     prepare=loops.prepare,
     plan=loops.plan,
     loop=loops.options,
+    beside=False,
 )

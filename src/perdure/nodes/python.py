@@ -12,9 +12,7 @@ from pydantic import Field
 from perdure.expressions import Template
 from perdure.model.failures import Failure
 from perdure.nodes.config import NodeConfig, TemplateValue, template
-from perdure.programs.flow.nodetypes import Directive, Execute, NodeKind, NodeType, Plan, Refuse
-
-ANY_OUTCOME = "*"
+from perdure.programs.flow.nodetypes import ANY_OUTCOME, Directive, Execute, NodeKind, NodeType, Plan, Refuse
 
 
 class PythonConfig(NodeConfig):

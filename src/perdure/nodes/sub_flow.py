@@ -62,4 +62,5 @@ TYPE = NodeType(
     config=SubFlowConfig,
     prepare=prepare,
     plan=plan,
+    beside=False,
 )

@@ -68,4 +68,5 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     outcomes=lambda config: ("signal",),
+    beside=False,
 )

@@ -118,7 +118,7 @@ def _fields(model: type[BaseModel]) -> tuple[_Field, ...]:
     found = []
     for name, field in model.model_fields.items():
         mark = next((each for each in field.metadata if isinstance(each, Written)), None) or _mark(field.annotation)
-        models = tuple(_models(field.annotation)) if mark is None else ()
+        models = tuple(models_in(field.annotation)) if mark is None else ()
         if mark is not None or any(_fields(inner) for inner in models):
             found.append(_Field(keys_of(name, field), mark, models))
     return tuple(found)
@@ -141,9 +141,10 @@ def _mark(annotation: Any) -> Written | None:
     return next((mark for each in get_args(annotation) if (mark := _mark(each)) is not None), None)
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a value of this type may be made of."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for each in get_args(annotation):
         if not isinstance(each, str | int | bool):
-            yield from _models(each)
+            yield from models_in(each)

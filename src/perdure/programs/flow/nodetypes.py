@@ -92,6 +92,9 @@ Directive: TypeAlias = Done | Execute | Sleep | AwaitSignal | Call | Iterate | R
 # -- types ---------------------------------------------------------------------------------------
 
 
+ANY_OUTCOME = "*"
+
+
 class NodeKind(StrEnum):
     INLINE = "inline"
     """Pure: decided inside the turn."""
@@ -149,11 +152,16 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     """Validated configuration -> what `plan` gets. Compiles expressions, once per published version."""
     plan: Planner
     outcomes: Callable[[Any], tuple[str, ...]] | None = None
-    """The outcomes that edges of this node may name, besides `error` and `timeout`; None: it has none of its own."""
+    """Configuration -> the outcomes that edges may name, besides `error` and `timeout`. None: it has none of its own.
+    ANY_OUTCOME among them: whatever its handler says."""
     loop: Callable[[Any], LoopOptions] | None = None
     """For types with a body."""
     is_start: bool = False
     is_end: bool = False
+    ends_run: bool = False
+    """Nothing need follow: it fails, or begins the run anew."""
+    beside: bool = True
+    """Whether it can run beside the graph, as compensation or completion node: it completes, sleeps or executes."""
     default_retry_attempts: int = 1
 
 

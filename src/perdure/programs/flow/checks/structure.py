@@ -1,0 +1,232 @@
+"""The graph: ids, edges, starts and ends, bodies of loops, cycles, what cannot be reached."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from perdure.expressions.places import nearest
+from perdure.model.policies import DEFAULT_LIMITS
+from perdure.model.problems import Problem, pointed
+from perdure.programs.flow.checks.shape import shown
+from perdure.programs.flow.checks.sketch import EdgeSketch, NodeSketch, Sketch, text
+from perdure.programs.flow.components import reachable, strong_components
+
+DEEPEST = DEFAULT_LIMITS.depth
+
+
+def unknown(id: str, sketch: Sketch) -> str:
+    meant = nearest(id, sketch.by_id)
+    return f"there is no node {shown(id)}" + (f"; did you mean {meant!r}?" if meant else "")
+
+
+# -- ids -------------------------------------------------------------------------------------------
+
+
+def duplicate_ids(sketch: Sketch) -> Iterator[Problem]:
+    first: dict[str, NodeSketch] = {}
+    for node in sketch.nodes:
+        other = first.setdefault(_folded(node.id), node)
+        if other is not node:
+            how = "" if other.id == node.id else f"; {shown(other.id)} differs only in case or accents"
+            told = f"{shown(node.id)} is a duplicate of {other.pointer}{how}"
+            yield Problem("NODE_DUPLICATE_ID", pointed(node.pointer, "id"), told, expected="an id of its own")
+    known: dict[str, EdgeSketch] = {}
+    for edge in sketch.edges:
+        id = text(edge.raw.get("id"))
+        if id is not None and known.setdefault(_folded(id), edge) is not edge:
+            told = f"{shown(id)} is a duplicate of {known[_folded(id)].pointer}"
+            yield Problem("EDGE_DUPLICATE_ID", pointed(edge.pointer, "id"), told, expected="an id of its own")
+
+
+def _folded(id: str) -> str:
+    return id.casefold() if id.isascii() else unicodedata.normalize("NFC", id).casefold()
+
+
+# -- edges -----------------------------------------------------------------------------------------
+
+
+def edges(sketch: Sketch) -> Iterator[Problem]:
+    for edge in sketch.edges:
+        for end, found in (("source", edge.source), ("target", edge.target)):
+            id = text(edge.raw.get(end))
+            if id is not None and found is None:
+                yield Problem("EDGE_DANGLING", pointed(edge.pointer, end), unknown(id, sketch))
+        if edge.source is not None:
+            yield from _edge_from(edge, edge.source, sketch)
+        if edge.source is not None and edge.target is not None:
+            yield from _edge_between(edge, edge.source, edge.target)
+
+
+def _edge_from(edge: EdgeSketch, source: NodeSketch, sketch: Sketch) -> Iterator[Problem]:
+    place = pointed(edge.pointer, "source")
+    if source.type is not None and source.type.is_end:
+        yield Problem("EDGE_FROM_END", place, f"nothing follows after {source.id!r}, which is an end")
+    elif source.id in sketch.beside:
+        told = f"{source.id!r} stands beside the graph (compensation or completion); no edge of it is ever taken"
+        yield Problem("EDGE_FROM_BESIDE", place, told)
+
+
+def _edge_between(edge: EdgeSketch, source: NodeSketch, target: NodeSketch) -> Iterator[Problem]:
+    if source is target and not source.is_any:
+        told = f"the edge leads from {source.id!r} to itself"
+        remedy = "give the node the join `any` if it is to repeat itself"
+        yield Problem("EDGE_SELF", edge.pointer, told, remedy=remedy)
+    if source.parent != target.parent:
+        told = f"{source.id!r} and {target.id!r} belong to different bodies"
+        remedy = None
+        if target.parent == source.id:
+            remedy = "the nodes of a body begin by themselves; remove the edge"
+        elif source.parent == target.id:
+            remedy = "an iteration ends by itself; remove the edge"
+        yield Problem("SCOPE_CROSSED", edge.pointer, told, expected="both in the same body", remedy=remedy)
+
+
+# -- starts and ends -------------------------------------------------------------------------------
+
+
+def starts(sketch: Sketch) -> Iterator[Problem]:
+    for parent, nodes in sketch.bodies().items():
+        found = [node for node in nodes if node.type is not None and node.type.is_start]
+        if parent is None and not found:
+            names = [name for name, type in sketch.catalogue.items() if type.is_start]
+            yield Problem(
+                "NO_START", "/nodes", "no node begins the flow", expected=f"a node of type {' or '.join(names)}"
+            )
+        for node in found[1:]:
+            told = f"{node.id!r} begins the flow as well as {found[0].id!r}"
+            yield Problem("MANY_STARTS", node.pointer, told, expected="exactly one start")
+
+
+def joins(sketch: Sketch) -> Iterator[Problem]:
+    for node in sketch.nodes:
+        join = node.join
+        n, threads = join.get("n"), join.get("threads")
+        if join.get("rule") == "n_of_m" and isinstance(n, int) and n > len(node.ins):
+            told = f"{n} edges must be taken, and {len(node.ins)} lead here"
+            yield Problem("JOIN_RANGE", pointed(node.pointer, "join", "n"), told, expected=f"at most {len(node.ins)}")
+        if isinstance(threads, int) and threads > 1 and not node.is_any:
+            told = "only an `any` join collects threads"
+            yield Problem("JOIN_RANGE", pointed(node.pointer, "join", "threads"), told, expected="the rule `any`")
+
+
+# -- bodies ----------------------------------------------------------------------------------------
+
+
+def parents(sketch: Sketch) -> Iterator[Problem]:
+    cyclic: set[str] = set()
+    for node in sketch.nodes:
+        if node.parent is None:
+            continue
+        place = pointed(node.pointer, "parent")
+        above = sketch.by_id.get(node.parent)
+        if above is None:
+            yield Problem("PARENT_UNKNOWN", place, unknown(node.parent, sketch))
+        elif above.type is not None and above.type.loop is None:
+            told = f"{above.id!r} is a {above.type.name}; only a loop or a group has a body"
+            yield Problem("PARENT_NOT_LOOP", place, told)
+        way = [id for id in sketch.around(node) if id is not None]
+        last = sketch.by_id.get(way[-1])
+        if last is not None and last.parent is not None and last.parent in sketch.by_id:
+            if node.id in way and node.id not in cyclic:
+                cyclic |= set(way)
+                yield Problem("PARENT_CYCLE", place, f"it contains itself: {' → '.join([node.id, *way])}")
+        elif len(way) == DEEPEST + 1 or (len(way) > DEEPEST and node.type is not None and node.type.loop is not None):
+            yield from _too_deep(sketch, node, way)
+
+
+def _too_deep(sketch: Sketch, node: NodeSketch, way: list[str]) -> Iterator[Problem]:
+    """Told once, at the loop that is one too deep: by the first node of its body."""
+    first = next(other for other in sketch.nodes if other.parent == node.parent)
+    if first is node and len(way) == DEEPEST + 1:
+        loop = sketch.by_id[way[0]]
+        told = f"loops are nested {len(way)} deep: {' → '.join(reversed(way))}"
+        yield Problem("LOOP_TOO_DEEP", loop.pointer, told, expected=f"at most {DEEPEST}")
+
+
+def empty_loops(sketch: Sketch) -> Iterator[Problem]:
+    inhabited = {node.parent for node in sketch.nodes}
+    for node in sketch.nodes:
+        if node.type is not None and node.type.loop is not None and node.id not in inhabited:
+            told = f"{node.id!r} has no body: no node names it as its parent"
+            yield Problem("LOOP_EMPTY", node.pointer, told, severity="warning")
+
+
+# -- cycles ----------------------------------------------------------------------------------------
+
+
+def cycles(sketch: Sketch) -> Iterator[Problem]:
+    """Every cycle must pass through an `any` join; one example of each knot that does not."""
+    strict = [node for node in sketch.nodes if sketch.by_id[node.id] is node and not node.is_any]
+    place = {node.id: number for number, node in enumerate(strict)}
+    successors = [
+        [
+            place[edge.target.id]
+            for edge in node.outs
+            if edge.target is not None and edge.target is not node and edge.target.id in place
+        ]
+        for node in strict
+    ]
+    numbers = strong_components(len(strict), successors)
+    members: dict[int, list[int]] = {}
+    for at, number in enumerate(numbers):
+        members.setdefault(number, []).append(at)
+    for knot in members.values():
+        if len(knot) > 1:
+            way = [strict[at] for at in _cycle_through(min(knot), set(knot), successors)]
+            told = f"a cycle without an `any` join: {' → '.join(node.id for node in [*way, way[0]])}"
+            remedy = f"give the node where the cycle is entered the join `any` (one of {', '.join(n.id for n in way)})"
+            yield Problem("CYCLE_WITHOUT_ANY", way[0].pointer, told, remedy=remedy)
+
+
+def _cycle_through(start: int, knot: set[int], successors: list[list[int]]) -> list[int]:
+    """The shortest way from a node of a strongly connected part back to itself."""
+    came_from: dict[int, int] = {}
+    todo = [start]
+    for at in todo:
+        for following in successors[at]:
+            if following == start:
+                way = [at]
+                while way[-1] != start:
+                    way.append(came_from[way[-1]])
+                return way[::-1]
+            if following in knot and following not in came_from:
+                came_from[following] = at
+                todo.append(following)
+    raise AssertionError("a strongly connected part has a way back")
+
+
+# -- reachability ----------------------------------------------------------------------------------
+
+
+def reach(sketch: Sketch) -> Iterator[Problem]:
+    for nodes in sketch.bodies().values():
+        place = {node.id: number for number, node in enumerate(nodes)}
+        successors = [_within(place, (edge.target for edge in node.outs)) for node in nodes]
+        begun = [node for node in nodes if node.type is not None and node.type.is_start]
+        entries = begun or [node for node in nodes if not node.ins]
+        if not begun and any(node.type is None for node in nodes):
+            entries = [node for node in nodes if not node.ins or node.type is None]
+        if sketch.on_failure in nodes:
+            entries = [*entries, sketch.on_failure]
+        reached = reachable([place[node.id] for node in entries], successors)
+        for at, node in enumerate(nodes):
+            if at not in reached:
+                yield Problem("NODE_UNREACHABLE", node.pointer, f"no way leads to {node.id!r}")
+        yield from _dead_ends(nodes, place)
+
+
+def _dead_ends(nodes: list[NodeSketch], place: dict[str, int]) -> Iterator[Problem]:
+    ends = [place[node.id] for node in nodes if node.type is None or node.type.is_end or node.type.ends_run]
+    if not any(node.type is not None and node.type.is_end for node in nodes):
+        return  # a flow without ends completes when nothing is left to do
+    predecessors = [_within(place, (edge.source for edge in node.ins)) for node in nodes]
+    leading = reachable(ends, predecessors)
+    for at, node in enumerate(nodes):
+        if at not in leading:
+            told = f"no way leads from {node.id!r} to an end"
+            yield Problem("NODE_NO_END", node.pointer, told, severity="warning")
+
+
+def _within(place: dict[str, int], nodes: Iterable[NodeSketch | None]) -> list[int]:
+    return [place[node.id] for node in nodes if node is not None and node.id in place]
