@@ -103,8 +103,9 @@ def fail_attempt(turn: Turn, activation: Activation, failure: Failure, output: A
     state = turn.state
     failure = failure.at_node(activation.node)
     policy = turn.program.retry_policy(state, activation)
-    if failure.retryable and activation.attempt < policy.attempts and (state.closing is None or activation.detached):
-        pause = pause_before(policy, activation.attempt + 1, state.seed, activation.id)
+    tries = activation.attempt - activation.tries_before
+    if failure.retryable and tries < policy.attempts and (state.closing is None or activation.detached):
+        pause = pause_before(policy, tries + 1, state.seed, activation.id)
         if failure.retry_after is not None:
             pause = max(pause, failure.retry_after)
         turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, final=False))
@@ -151,7 +152,7 @@ def fire_timers(turn: Turn, command: c.FireTimers) -> None:
         )
         fail_run(turn, limit, status="TIMED_OUT")
     while state.timer_heap and state.timer_heap[0][0] <= turn.at and state.final is None:
-        id = state.timer_heap[0][1]
+        id = state.timer_heap[0][2]
         timer = state.timers[id]
         turn.emit(e.TimerFired(id))
         activation = state.activations.get(timer.activation) if timer.activation is not None else None
@@ -169,9 +170,12 @@ def proceed(turn: Turn, command: c.Proceed) -> None:
 
 def take_over(turn: Turn, command: c.TakeOver) -> None:
     state = turn.state
-    caught = [a for a in state.activations.values() if a.phase is Phase.EXECUTING]
-    if command.died and caught:
-        turn.emit(e.ActivationsRedelivered([a.id for a in caught]))
+    idle = 0
+    if state.executing and command.alive_until is not None:
+        idle = max(0, turn.at - max(command.alive_until, state.active_since))
+    caught = [a for a in state.activations.values() if a.phase is Phase.EXECUTING] if command.died else []
+    if caught or idle:
+        turn.emit(e.ActivationsRedelivered([a.id for a in caught], idle))
         for activation in caught:
             if turn.program.is_at_most_once(state, activation):
                 unknown = Failure(
@@ -236,7 +240,8 @@ def signal(turn: Turn, command: c.Signal) -> None:
         raise InvalidInput("a signal needs a name", pointer="/name")
     if command.id is not None and command.id in state.signal_ids:
         return
-    if len(state.signals) >= state.limits.pending_signals:
+    is_awaited = command.name in state.waiters and state.suspended is None and state.closing is None
+    if len(state.signals) >= state.limits.pending_signals and not is_awaited:
         raise TooMuch(
             f"{len(state.signals)} signals are waiting to be consumed already",
             limit=state.limits.pending_signals,
@@ -268,6 +273,14 @@ def deliver_signals(turn: Turn, name: str) -> None:
         turn.program.completed(turn, activation, pending.payload, "signal", None, measured(pending.payload))
 
 
+def deliver_all_signals(turn: Turn) -> None:
+    """Hands on what came while nothing could be handed on."""
+    for name in list(turn.state.waiters):
+        deliver_signals(turn, name)
+    if turn.state.closing is None:
+        turn.program.signalled(turn)
+
+
 def cancel(turn: Turn, command: c.Cancel) -> None:
     close_run(turn, "CANCELLED", reason=command.reason)
 
@@ -278,9 +291,7 @@ def suspend(turn: Turn, command: c.Suspend) -> None:
 
 def resume(turn: Turn, command: c.Resume) -> None:
     turn.emit(e.RunResumed())
-    for name in list(turn.state.waiters):
-        deliver_signals(turn, name)
-    turn.program.signalled(turn)
+    deliver_all_signals(turn)
     fire_timers(turn, c.FireTimers())
 
 
@@ -296,6 +307,7 @@ def retry_run(turn: Turn, command: c.RetryRun) -> None:
     for activation in list(state.activations.values()):
         if activation.phase is Phase.EXECUTING:
             turn.program.launch(turn, activation)
+    deliver_all_signals(turn)
 
 
 DECIDERS: dict[type[c.Command], Callable[[Any, Any], None]] = {

@@ -14,6 +14,7 @@ from perdure.errors import InvariantBroken
 from perdure.kernel.legality import PHASES
 from perdure.kernel.state import ROOT, Activation, Closing, Compensating, PendingSignal, RunState, Scope, Timer
 from perdure.model import events as e
+from perdure.model.policies import ParentClose
 from perdure.model.statuses import Phase
 
 SCOPE = "scope"
@@ -49,7 +50,7 @@ def _move(state: RunState, id: int, event: e.Event, at: int) -> Activation:
     if after is None:
         del state.activations[id]
         _drop_timer(state, activation)
-        if activation.signal is not None:
+        if before is Phase.SIGNAL:
             _stop_waiting(state, activation)
         _count(state, before, -1, at)
     elif after is not before:
@@ -69,7 +70,7 @@ def _forget_timer(state: RunState, id: str) -> None:
     """Removes a timer, and whatever dead entries have come to the top of the heap: its first entry is always alive."""
     state.timers.pop(id, None)
     heap, timers = state.timer_heap, state.timers
-    while heap and (heap[0][1] not in timers or timers[heap[0][1]].due != heap[0][0]):
+    while heap and (heap[0][2] not in timers or timers[heap[0][2]].number != heap[0][1]):
         heapq.heappop(heap)
 
 
@@ -89,11 +90,14 @@ def _forget_child(activation: Activation) -> None:
         activation.key_generation += 1
 
 
-def _arm(state: RunState, id: str, timer: Timer) -> None:
-    state.timers[id] = timer
-    heapq.heappush(state.timer_heap, (timer.due, id))
+def _arm(state: RunState, id: str, due: int, purpose: str, activation: int | None) -> None:
+    if id in state.timers:
+        _forget_timer(state, id)
+    state.timer_count += 1
+    state.timers[id] = Timer(due, purpose, activation, state.timer_count)
+    heapq.heappush(state.timer_heap, (due, state.timer_count, id))
     if len(state.timer_heap) > 64 + 2 * len(state.timers):
-        state.timer_heap = [(timer.due, id) for id, timer in state.timers.items()]
+        state.timer_heap = [(timer.due, timer.number, id) for id, timer in state.timers.items()]
         heapq.heapify(state.timer_heap)
 
 
@@ -161,24 +165,34 @@ def run_resumed(state: RunState, event: e.RunResumed, at: int) -> None:
 
 def run_retried(state: RunState, event: e.RunRetried, at: int) -> None:
     state.closing, state.final, state.closed_at = None, None, None
-    state.errors_in_a_row = 0
+    state.errors_in_a_row = state.active_total = 0
     for id in event.activations:
         activation = state.casualties[id]
-        activation.attempt, activation.deliveries, activation.cancel_reason = 1, 1, None
-        if event.new_key:
-            activation.key_generation += 1
-        if activation.phase is Phase.RETRYING or activation.phase is Phase.CHILD:
-            activation.phase = Phase.EXECUTING
-        elif activation.phase is Phase.SIGNAL:
-            assert activation.signal is not None
-            state.waiters.setdefault(activation.signal, []).append(id)
-        if activation.due is not None and activation.phase in (Phase.SLEEPING, Phase.SIGNAL):
-            activation.timer = f"a{id}"
-            _arm(state, activation.timer, Timer(activation.due, activation.phase, id))
-        _forget_child(activation)
+        _take_up_again(state, activation, event.new_key)
         state.activations[id] = activation
         _count(state, activation.phase, 1, at)
     state.casualties = {}
+
+
+def _take_up_again(state: RunState, activation: Activation, new_key: bool) -> None:
+    """What slept or waited goes on with that, what executed begins anew."""
+    phase = activation.phase
+    activation.deliveries, activation.cancel_reason = 1, None
+    # Attempts are numbered on, so that a late report about an earlier one is not taken for one about the next.
+    activation.attempt += phase is Phase.EXECUTING
+    activation.tries_before = activation.attempt - 1
+    if new_key:
+        activation.key_generation += 1
+    if phase is Phase.SIGNAL:
+        assert activation.signal is not None
+        state.waiters.setdefault(activation.signal, []).append(activation.id)
+    if activation.due is not None and (phase is Phase.SLEEPING or phase is Phase.SIGNAL):
+        activation.timer = f"a{activation.id}"
+        _arm(state, activation.timer, activation.due, phase, activation.id)
+    if phase is not Phase.CHILD or activation.on_parent_close == ParentClose.CANCEL:
+        _forget_child(activation)  # one that was left alone is found again under the same key
+    if phase is Phase.RETRYING or phase is Phase.CHILD:
+        activation.phase = Phase.EXECUTING
 
 
 def run_continued(state: RunState, event: e.RunContinued, at: int) -> None:
@@ -266,7 +280,7 @@ def activation_retrying(state: RunState, event: e.ActivationRetrying, at: int) -
     activation.attempt = event.attempt
     _forget_child(activation)
     activation.timer = f"a{event.id}"
-    _arm(state, activation.timer, Timer(event.due, "retry", event.id))
+    _arm(state, activation.timer, event.due, "retry", event.id)
     return activation
 
 
@@ -292,6 +306,7 @@ def activation_cancelled(state: RunState, event: e.ActivationCancelled, at: int)
 def activations_redelivered(state: RunState, event: e.ActivationsRedelivered, at: int) -> None:
     for id in event.ids:
         state.activations[id].deliveries += 1
+    state.active_since += event.idle
 
 
 def heartbeat_recorded(state: RunState, event: e.HeartbeatRecorded, at: int) -> Activation:
@@ -331,7 +346,7 @@ def signal_consumed(state: RunState, event: e.SignalConsumed, at: int) -> Activa
 
 
 def timer_armed(state: RunState, event: e.TimerArmed, at: int) -> Activation | None:
-    _arm(state, event.id, Timer(event.due, event.purpose, event.activation))
+    _arm(state, event.id, event.due, event.purpose, event.activation)
     if event.activation is None:
         return None
     activation = _move(state, event.activation, event, at)

@@ -29,6 +29,8 @@ class Activation(msgspec.Struct, omit_defaults=True):
     visit: int = 1
     phase: Phase = Phase.EXECUTING
     attempt: int = 1
+    tries_before: int = 0
+    """Attempts that a retry of the run has put behind it: they do not count against the policy."""
     deliveries: int = 1
     input: Json = None
     config: Json = None
@@ -61,6 +63,8 @@ class Timer(msgspec.Struct, frozen=True, omit_defaults=True):
     due: int
     purpose: str
     activation: int | None = None
+    number: int = 0
+    """Timers that are due together fire in the order in which they were armed."""
 
 
 class PendingSignal(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -157,8 +161,9 @@ class RunState(msgspec.Struct, omit_defaults=True):
     scopes: dict[int, Scope] = {}
     next_scope: int = 1
     timers: dict[str, Timer] = {}
-    timer_heap: list[tuple[int, str]] = []
-    """(due, id), a heap; entries of timers that are gone are dropped when they come up."""
+    timer_heap: list[tuple[int, int, str]] = []
+    """(due, number, id), a heap whose first entry is always alive; others of timers that are gone go later."""
+    timer_count: int = 0
 
     signals: list[PendingSignal] = []
     signal_ids: dict[str, int] = {}

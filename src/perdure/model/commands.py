@@ -89,9 +89,11 @@ class Proceed(Command, frozen=True):
 
 
 class TakeOver(Command, frozen=True):
-    """A worker has become the owner. `died`: the one before did not hand over."""
+    """A worker has become the owner. `died`: the one before did not hand over. `alive_until`: when it was last known to
+    be alive; what was executing then counts as active up to that moment and not beyond."""
 
     died: bool = True
+    alive_until: int | None = None
 
 
 class ItemsLoaded(Command, frozen=True):

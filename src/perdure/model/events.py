@@ -191,9 +191,11 @@ class ActivationCancelled(Event, frozen=True):
 
 
 class ActivationsRedelivered(Event, frozen=True):
-    """A worker died while these were executing; each counts one delivery."""
+    """A worker died while these were executing; each counts one delivery. For `idle` microseconds nobody owned the run:
+    they are no active time."""
 
     ids: list[int]
+    idle: int = 0
 
 
 class NodeSkipped(Event, frozen=True):

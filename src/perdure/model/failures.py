@@ -10,7 +10,8 @@ Codes that Perdure itself gives (a node may give its own):
     EXPRESSION_…         see `perdure.errors`                NODE_UNKNOWN         no handler of that type is installed
     here
     TOO_MANY_ERRORS      more handled errors in a row than `max_errors`
-    LIMIT_ACTIVATIONS, LIMIT_ITERATIONS, LIMIT_DEPTH, LIMIT_DATA, LIMIT_ACCUMULATOR, LIMIT_ACTIVE_TIME, LIMIT_SIGNALS
+    LIMIT_ACTIVATIONS, LIMIT_ITERATIONS, LIMIT_DEPTH, LIMIT_CHILD_DEPTH, LIMIT_DATA, LIMIT_ACCUMULATOR,
+    LIMIT_ACTIVE_TIME, LIMIT_SIGNALS
 """
 
 from __future__ import annotations

@@ -208,6 +208,10 @@ class FlowProgram:
                 if until is not None:
                     turn.emit(e.TimerArmed(f"a{activation.id}", until, "signal", activation.id))
                 deliver_signals(turn, name)
+            case Call() if _depth(state) >= state.limits.child_depth:
+                deepest = state.limits.child_depth
+                too_deep = Failure("LIMIT_CHILD_DEPTH", f"children are nested deeper than {deepest}")
+                fail_attempt(turn, activation, too_deep)
             case Call():
                 run = child_run_id(state, activation)
                 child = directive
@@ -433,6 +437,10 @@ class FlowProgram:
 
     def decode(self, data: bytes) -> FlowState:
         return _unpack(data)
+
+
+def _depth(state: RunState) -> int:
+    return state.parent.depth if state.parent is not None else 0
 
 
 def child_run_id(state: RunState, activation: Activation) -> str:
