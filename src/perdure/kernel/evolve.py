@@ -10,9 +10,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
+import msgspec
+
 from perdure.errors import InvariantBroken
 from perdure.kernel.legality import PHASES
-from perdure.kernel.state import ROOT, Activation, Closing, Compensating, PendingSignal, RunState, Scope, Timer
+from perdure.kernel.state import ROOT, Activation, Closing, Compensating, PendingSignal, RunState, Scope, Timer, Undo
 from perdure.model import events as e
 from perdure.model.policies import ParentClose
 from perdure.model.statuses import Phase
@@ -166,6 +168,10 @@ def run_resumed(state: RunState, event: e.RunResumed, at: int) -> None:
 def run_retried(state: RunState, event: e.RunRetried, at: int) -> None:
     state.closing, state.final, state.closed_at = None, None, None
     state.errors_in_a_row = state.active_total = 0
+    again = set(event.activations)
+    for scope in state.scopes.values():
+        if scope.undo:  # those of unknown outcome are done again, and undone once at most
+            scope.undo = [entry for entry in scope.undo if entry.activation not in again]
     for id in event.activations:
         activation = state.casualties[id]
         _take_up_again(state, activation, event.new_key)
@@ -236,7 +242,10 @@ def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int)
     state.next_activation = event.id + 1
     state.activation_total += 1
     _count(state, Phase.EXECUTING, 1, at)
-    if event.detached and event.undo is None and state.closing is not None:
+    if event.undo is not None:
+        assert state.compensating is not None
+        activation.undo_key = next(u.key for u in state.compensating.remaining if u.activation == event.undo)
+    elif event.detached and state.closing is not None:
         state.closing.after += 1
     return activation
 
@@ -413,7 +422,8 @@ def _drop_scope(state: RunState, id: int) -> None:
     scope = state.scopes[id]
     below = [other for other in state.scopes if is_within(state, other, id)] if scope.closing is not None else [id]
     if scope.closing is None and scope.undo and scope.parent is not None:
-        state.scopes[scope.parent].undo.extend(scope.undo)
+        moved = [msgspec.structs.replace(entry, loop=scope.loop) for entry in scope.undo]
+        state.scopes[scope.parent].undo.extend(moved)
     for other in below:
         del state.scopes[other]
         if other in state.closing_scopes:
@@ -438,16 +448,43 @@ def scope_closing(state: RunState, event: e.ScopeClosing, at: int) -> None:
     state.closing_scopes.append(event.scope)
 
 
+def undoable(state: RunState, scope: int, loop: int | None) -> list[Undo]:
+    """What has been completed in the scope and below it, or only by this loop of the scope; in order of completion."""
+    found: list[Undo] = []
+    for other in state.scopes.values():
+        if loop is None:
+            found += other.undo if is_within(state, other.id, scope) else ()
+        elif other.id == scope:
+            found += [entry for entry in other.undo if entry.loop == loop]
+        elif other.undo and _is_iteration_of(state, other.id, loop):
+            found += other.undo
+    return sorted(found, key=lambda entry: entry.order)
+
+
+def _is_iteration_of(state: RunState, scope: int, loop: int) -> bool:
+    at: int | None = scope
+    while at is not None:
+        if state.scopes[at].loop == loop:
+            return True
+        at = state.scopes[at].parent
+    return False
+
+
 def compensation_started(state: RunState, event: e.CompensationStarted, at: int) -> None:
-    scope = state.scopes[event.scope]
-    state.compensating = Compensating(event.scope, event.policy, scope.undo)
-    scope.undo = []
-    state.compensated = True
+    entries = {entry.activation: entry for entry in undoable(state, event.scope, event.loop)}
+    remaining = [entries[id] for id in reversed(event.order)]
+    state.compensating = Compensating(event.scope, event.policy, remaining, loop=event.loop)
+    taken = set(event.order)
+    for scope in state.scopes.values():
+        if scope.undo:
+            scope.undo = [entry for entry in scope.undo if entry.activation not in taken]
+    if event.scope == ROOT and event.loop is None:
+        state.compensated = True
 
 
 def compensation_ended(state: RunState, event: e.CompensationEnded, at: int) -> None:
     state.compensating = None
-    if event.scope == ROOT and state.closing is not None:
+    if event.scope == ROOT and event.loop is None and state.closing is not None:
         state.closing.compensation_over = True
 
 

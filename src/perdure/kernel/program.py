@@ -79,8 +79,8 @@ class Program(Protocol):
 
     def is_at_most_once(self, state: RunState, activation: Activation) -> bool: ...
 
-    def compensation(self, state: RunState, cancelled: bool) -> str:
-        """The policy (`strict`, `best_effort`, `skip`) for undoing the root scope."""
+    def compensation(self, state: RunState) -> str:
+        """The policy for undoing: `strict`, `best_effort` or `skip`."""
         ...
 
     def undo(self, turn: Turn, entry: Undo, scope: int) -> None:

@@ -36,6 +36,8 @@ class Activation(msgspec.Struct, omit_defaults=True):
     config: Json = None
     scheduled_at: int = 0
     undo: int | None = None
+    undo_key: str | None = None
+    """The key of what it undoes."""
     detached: bool = False
     timer: str | None = None
     due: int | None = None
@@ -83,6 +85,12 @@ class Undo(msgspec.Struct, frozen=True, omit_defaults=True):
     """The node that undoes it."""
     input: Json = None
     output: Json = None
+    order: int = 0
+    """Its place in the log: what completed last is undone first."""
+    on_cancel: bool = False
+    """Whether it is undone when it is not a failure but a cancellation that ends its scope."""
+    loop: int | None = None
+    """It happened in an iteration of this loop that has ended."""
 
 
 class Scope(msgspec.Struct, omit_defaults=True):
@@ -103,6 +111,7 @@ class Compensating(msgspec.Struct, omit_defaults=True):
     scope: int
     policy: str
     remaining: list[Undo]
+    loop: int | None = None
     undone: list[int] = []
     failed: list[int] = []
 
@@ -191,6 +200,8 @@ class RunState(msgspec.Struct, omit_defaults=True):
 
     def activation_key(self, activation: Activation) -> str:
         """The idempotency key given to the outside world: the same for every attempt, worker and generation."""
+        if activation.undo_key is not None:
+            return f"{activation.undo_key}/undo"
         path = self.scopes[activation.scope].path if activation.scope else ""
         key = (
             f"{self.run}/{activation.node}/{path}/{activation.visit}"

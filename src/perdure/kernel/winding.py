@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perdure.kernel.evolve import is_within
-from perdure.kernel.state import ROOT, Activation, Closing, RunState, Undo
+from perdure.kernel.evolve import undoable
+from perdure.kernel.state import ROOT, Activation, Closing, Undo
 from perdure.kernel.turn import Turn
 from perdure.model import commands as c
 from perdure.model import events as e
@@ -38,7 +38,7 @@ def close_run(
     turn.emit(e.RunClosing(status, output, failure, activation, reason))
     why = reason or (failure.message if failure else "the run has ended")
     for live in list(state.activations.values()):
-        if live.id in state.activations:
+        if live.id in state.activations and not live.detached:  # what is being undone is undone to its end
             withdraw(turn, live, why)
 
 
@@ -73,11 +73,13 @@ def wind_up(turn: Turn) -> None:
     assert closing is not None
     if any(not activation.detached for activation in state.activations.values()):
         return
+    begun = state.compensating
+    if begun is not None and not compensate(turn, begun.scope, begun.policy, loop=begun.loop):
+        return
     if not closing.compensation_over and closing.status not in ("COMPLETED", CONTINUED):
-        if not compensate(turn, ROOT, turn.program.compensation(state, closing.status == "CANCELLED")):
+        only_declared = closing.status == "CANCELLED"
+        if not compensate(turn, ROOT, turn.program.compensation(state), only_declared=only_declared):
             return
-        closing = state.closing
-        assert closing is not None
     if closing.status == CONTINUED:
         turn.emit(e.RunContinued(state.generation + 1, closing.output))
         turn.must_snapshot = True
@@ -100,34 +102,30 @@ def final_event(closing: Closing) -> e.Event:
     return e.RunFailed(closing.failure, closing.activation)
 
 
-def compensate(turn: Turn, scope: int, policy: str) -> bool:
-    """Undoes what the scope has completed, last first, one at a time. True when that is over."""
+def compensate(
+    turn: Turn, scope: int, policy: str, *, loop: int | None = None, only_declared: bool = False
+) -> bool:
+    """Undoes what the scope (or this loop in it) has completed, last first, one at a time. True when that is over.
+    `only_declared`: it was not a failure, so only what asks for it is undone."""
     state = turn.state
-    under_way = state.compensating
-    if under_way is None:
-        entries = state.scopes[scope].undo
+    if state.compensating is None:
+        entries = [each for each in undoable(state, scope, loop) if each.on_cancel or not only_declared]
         if not entries or policy == "skip":
             return True
-        turn.emit(e.CompensationStarted(scope, policy, [entry.activation for entry in reversed(entries)]))
-        under_way = state.compensating
-        assert under_way is not None
-    if under_way.scope != scope or any(activation.undo is not None for activation in state.activations.values()):
-        return False
-    while True:
+        turn.emit(e.CompensationStarted(scope, policy, [each.activation for each in reversed(entries)], loop=loop))
+    under_way = state.compensating
+    assert under_way is not None
+    if (under_way.scope, under_way.loop) != (scope, loop):
+        return False  # one after the other
+    while not any(activation.undo is not None for activation in state.activations.values()):
         entry = next_undo(under_way.remaining, under_way.undone, under_way.failed)
         if entry is None or (under_way.failed and under_way.policy == "strict"):
-            turn.emit(e.CompensationEnded(scope, under_way.undone, under_way.failed))
+            turn.emit(e.CompensationEnded(scope, under_way.undone, under_way.failed, loop))
             return True
         turn.program.undo(turn, entry, scope)
-        if any(activation.undo is not None for activation in state.activations.values()):
-            return False
+    return False
 
 
 def next_undo(entries: list[Undo], undone: list[int], failed: list[int]) -> Undo | None:
     settled = len(undone) + len(failed)
     return entries[-1 - settled] if settled < len(entries) else None
-
-
-def lives_in(state: RunState, scope: int) -> bool:
-    """Whether an activation lives in the scope or below it."""
-    return any(is_within(state, activation.scope, scope) for activation in state.activations.values())

@@ -381,12 +381,15 @@ class CompensationStarted(Event, frozen=True):
     order: list[int]
     """Activations to undo, in this order."""
     failure: Failure | None = None
+    loop: int | None = None
+    """Only what iterations of this loop of the scope have done is undone."""
 
 
 class CompensationEnded(Event, frozen=True):
     scope: int
     undone: list[int]
     failed: list[int]
+    loop: int | None = None
 
 
 class Recorded(msgspec.Struct, frozen=True):

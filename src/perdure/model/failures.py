@@ -23,6 +23,10 @@ import msgspec
 from perdure.errors import PerdureError
 
 
+UNKNOWN_OUTCOMES = frozenset({"OUTCOME_UNKNOWN", "TIMEOUT", "WORKER_DIED"})
+"""Failures after which the effect may or may not have happened: such an activation is compensated like a completed one."""
+
+
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     code: str
     message: str

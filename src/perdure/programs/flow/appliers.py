@@ -11,6 +11,7 @@ from perdure.kernel.evolve import SCOPE
 from perdure.kernel.program import ProgramApplier
 from perdure.kernel.state import ROOT, Activation, RunState, Undo
 from perdure.model import events as e
+from perdure.model.failures import UNKNOWN_OUTCOMES
 from perdure.model.values import Json
 from perdure.programs.flow import gates, tokens
 from perdure.programs.flow.graph import Graph, Node
@@ -96,7 +97,16 @@ class FlowAppliers:
 
     def _remember_undo(self, state: RunState, activation: Activation, node: Node, output: Json) -> None:
         assert node.compensate is not None
-        undo = Undo(activation.id, node.id, state.activation_key(activation), node.compensate, activation.input, output)
+        undo = Undo(
+            activation.id,
+            node.id,
+            state.activation_key(activation),
+            node.compensate,
+            activation.input,
+            output,
+            state.seq,
+            node.compensate_on_cancel,
+        )
         state.scopes[activation.scope].undo.append(undo)
 
     # -- nodes that fail, are taken back or skipped -----------------------------------------------
@@ -105,10 +115,14 @@ class FlowAppliers:
         self, state: RunState, event: e.ActivationFailed, at: int, activation: Activation | None
     ) -> None:
         assert activation is not None
-        if not event.final or event.outcome is None or activation.detached:
-            return  # it will be tried again, or the run fails and keeps its tokens for a retry
+        if not event.final or activation.detached:
+            return
         flow: FlowState = state.body
         node = self.graph.by_id[activation.node]
+        if node.compensate is not None and event.failure.code in UNKNOWN_OUTCOMES:
+            self._remember_undo(state, activation, node, None)
+        if event.outcome is None:
+            return  # the run fails and keeps its tokens for a retry
         if activation.id in flow.loops:
             forget_loop(flow, activation.id)
         if event.outcome == SCOPE:

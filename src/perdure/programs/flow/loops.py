@@ -287,21 +287,25 @@ def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
     """Ends scopes and loops that are being given up and in which nothing lives any more. True if something was
     ended."""
     state = turn.state
+    before = len(turn.events)
+    begun = state.compensating
+    if begun is not None and not compensate(turn, begun.scope, begun.policy, loop=begun.loop):
+        return len(turn.events) > before
     for scope in state.closing_scopes:
         around = state.scopes[scope].loop
-        assert around is not None
-        if around not in flow.loops or around not in state.activations or flow.loops[around].closing:
-            continue  # it is given up together with something larger
-        if not _lives_within(state, scope):
-            before = len(turn.events)
-            if compensate(turn, scope, program.graph.compensation):
-                end_iteration(program, turn, flow, scope, state.scopes[scope].closing)
-            if len(turn.events) > before:
-                return True
+        if _lives_within(state, scope) or not compensate(turn, scope, program.graph.compensation):
+            continue
+        # Otherwise it is given up together with something larger.
+        if around in flow.loops and around in state.activations and not flow.loops[around].closing:
+            end_iteration(program, turn, flow, scope, state.scopes[scope].closing)
+        if len(turn.events) > before:
+            return True
     for id in flow.given_up:
         activation = state.activations.get(id)
         loop = flow.loops[id]
         if activation is None or any(_lives_within(state, scope) for scope in loop.running):
+            continue
+        if not _undo_loop(program, turn, loop):
             continue
         node = program.graph.nodes[loop.node]
         if loop.cancelled:
@@ -311,7 +315,17 @@ def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
         else:
             finish(program, turn, node, activation, loop)
         return True
-    return False
+    return len(turn.events) > before
+
+
+def _undo_loop(program: FlowProgram, turn: Turn, loop: LoopState) -> bool:
+    """A loop that has failed is undone with all its iterations; one that was taken back, as far as that is declared.
+    True when that is over."""
+    policy = program.graph.compensation
+    if loop.closing_failure is None and not loop.cancelled:  # it has what it needs, and only the rest was taken back
+        return all(compensate(turn, scope, policy, only_declared=True) for scope in loop.running)
+    only_declared = loop.closing_failure is None
+    return compensate(turn, loop.scope, policy, loop=loop.activation, only_declared=only_declared)
 
 
 def _lives_within(state: RunState, scope: int) -> bool:

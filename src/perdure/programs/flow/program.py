@@ -393,11 +393,8 @@ class FlowProgram:
                 )
             )
 
-    def compensation(self, state: RunState, cancelled: bool) -> str:
-        if not cancelled:
-            return self.graph.compensation
-        declared = any(self.graph.by_id[entry.node].compensate_on_cancel for entry in state.scopes[ROOT].undo)
-        return self.graph.compensation if declared else "skip"
+    def compensation(self, state: RunState) -> str:
+        return self.graph.compensation
 
     # -- what the kernel asks ---------------------------------------------------------------------
 
