@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from perdure.authoring.steps import Steps
 from perdure.engine import Engine, EngineSettings, HandlerSpec, Observer
 from perdure.engine.library import Library
+from perdure.engine.relay import Relay, Subscriber
 from perdure.errors import SettingsInvalid
 from perdure.kernel.kernel import Kernel
 from perdure.model.documents import FlowDocument
@@ -138,6 +139,8 @@ class Perdure:
         self._clock = clock
         self._engine_settings = engine_settings
         self._observer = observer
+        self._subscriptions: list[tuple[str, Subscriber]] = []
+        self._relay: Relay | None = None
 
     def _assemble(self) -> None:
         """Everything that needs an open store."""
@@ -187,6 +190,7 @@ class Perdure:
         try:
             self._assemble()
             await self.engine.open()
+            self._open_relay()
         except BaseException:
             await self.store.close()
             raise
@@ -196,9 +200,25 @@ class Perdure:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            if self._relay is not None:
+                await self._relay.close()
             await self.engine.close()
         finally:
             await self.store.close()
+
+    def _open_relay(self) -> None:
+        self._relay = Relay(self.store, self.engine.worker, observer=self._observer)
+        for pattern, subscriber in self._subscriptions:
+            self._relay.subscribe(pattern, subscriber)
+        self._relay.open()
+
+    # -- messages --------------------------------------------------------------------------------
+
+    def on_message(self, pattern: str, subscriber: Subscriber) -> None:
+        """Calls `subscriber` for every published message whose type matches, at least once each, in order per run."""
+        self._subscriptions.append((pattern, subscriber))
+        if self._relay is not None:
+            self._relay.subscribe(pattern, subscriber)
 
     # -- code ------------------------------------------------------------------------------------
 
