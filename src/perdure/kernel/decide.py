@@ -67,9 +67,7 @@ def complete(turn: Turn, command: c.Complete) -> None:
         # It got through before it could be stopped: there may be something to undo.
         cancel_done(turn, c.CancelDone(command.activation, unknown=True))
     elif activation.phase is Phase.EXECUTING:
-        turn.program.completed(
-            turn, activation, command.output, command.outcome, command.vars, counted(command.size)
-        )
+        turn.program.completed(turn, activation, command.output, command.outcome, command.vars, counted(command.size))
 
 
 def counted(size: int) -> int:
@@ -343,11 +341,11 @@ def handle(turn: Turn, command: c.Command) -> bool:
         raise refusal(state, command)
     before = len(turn.events)
     DECIDERS[kind](turn, command)
-    if state.closing is None and state.suspended is None:
-        turn.program.advance(turn)
-    if state.closing is not None and state.final is None:
-        wind_up(turn)
-    return len(turn.events) > before
+    while True:
+        if state.closing is None and state.suspended is None:
+            turn.program.advance(turn)
+        if state.closing is None or state.final is not None or not wind_up(turn):
+            return len(turn.events) > before
 
 
 def finish(turn: Turn) -> None:

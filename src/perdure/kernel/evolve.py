@@ -272,8 +272,8 @@ def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Ac
     if not event.final:
         return state.activations[event.id]
     activation = _move(state, event.id, event, at)
+    _drop_scopes_of(state, activation)
     if event.outcome is not None:
-        _drop_scopes_of(state, activation)
         state.errors_in_a_row += event.outcome != SCOPE
     elif activation.undo is not None:
         assert state.compensating is not None

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Apply = Callable[[RunState, e.Event, int], None]
 
+CONTINUED = "CONTINUED"
+"""Not a final status: the run is wound up, to go on as a new generation with new input."""
+
 TURN_ACTIVATIONS = 256
 """A turn schedules at most so many activations; the rest is left ready for the next one."""
 
@@ -51,7 +54,7 @@ def condition(state: RunState) -> Condition:
         return Condition(state.final)
     if state.seq == 0:
         return Condition.NEW
-    if state.closing is not None:
+    if state.closing is not None and state.closing.status != CONTINUED:
         return Condition.CLOSING
     return Condition.OPEN if state.suspended is None else Condition.SUSPENDED
 

@@ -11,16 +11,13 @@ from typing import Any
 
 from perdure.kernel.evolve import undoable
 from perdure.kernel.state import ROOT, Activation, Closing, Undo
-from perdure.kernel.turn import Turn
+from perdure.kernel.turn import CONTINUED, Turn
 from perdure.model import commands as c
 from perdure.model import events as e
 from perdure.model.effects import Execute, StartChild, StopHandler
 from perdure.model.failures import Failure
 from perdure.model.policies import ParentClose
 from perdure.model.statuses import Phase
-
-CONTINUED = "CONTINUED"
-"""Not a final status: the run goes on as a new generation with new input."""
 
 
 def close_run(
@@ -33,7 +30,7 @@ def close_run(
 ) -> None:
     """The result is fixed from here on."""
     state = turn.state
-    if state.closing is not None:
+    if state.closing is not None and state.closing.status != CONTINUED:
         return
     turn.emit(e.RunClosing(status, output, failure, activation, reason))
     why = reason or (failure.message if failure else "the run has ended")
@@ -66,29 +63,29 @@ def fail_run(turn: Turn, failure: Failure, activation: int | None = None, status
     close_run(turn, status, failure=failure, activation=activation)
 
 
-def wind_up(turn: Turn) -> None:
-    """The next stage of a closing run, as far as this turn can take it."""
+def wind_up(turn: Turn) -> bool:
+    """The next stage of a closing run, as far as this turn can take it. True: it goes on as a new generation."""
     state = turn.state
     closing = state.closing
     assert closing is not None
     if any(not activation.detached for activation in state.activations.values()):
-        return
+        return False
     begun = state.compensating
     if begun is not None and not compensate(turn, begun.scope, begun.policy, loop=begun.loop):
-        return
+        return False
     if not closing.compensation_over and closing.status not in ("COMPLETED", CONTINUED):
         only_declared = closing.status == "CANCELLED"
         if not compensate(turn, ROOT, turn.program.compensation(state), only_declared=only_declared):
-            return
+            return False
     if closing.status == CONTINUED:
         turn.emit(e.RunContinued(state.generation + 1, closing.output))
         turn.must_snapshot = True
-        turn.program.advance(turn)
-        return
+        return True
     while not any(activation.detached for activation in state.activations.values()):
         if not turn.program.start_completion_node(turn, closing.after):
             turn.emit(final_event(closing))
-            return
+            break
+    return False
 
 
 def final_event(closing: Closing) -> e.Event:
@@ -102,9 +99,7 @@ def final_event(closing: Closing) -> e.Event:
     return e.RunFailed(closing.failure, closing.activation)
 
 
-def compensate(
-    turn: Turn, scope: int, policy: str, *, loop: int | None = None, only_declared: bool = False
-) -> bool:
+def compensate(turn: Turn, scope: int, policy: str, *, loop: int | None = None, only_declared: bool = False) -> bool:
     """Undoes what the scope (or this loop in it) has completed, last first, one at a time. True when that is over.
     `only_declared`: it was not a failure, so only what asks for it is undone."""
     state = turn.state

@@ -16,7 +16,7 @@ from perdure.model.values import Json
 from perdure.programs.flow import gates, tokens
 from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.loop_appliers import LoopAppliers
-from perdure.programs.flow.routing import FAILURE, Router
+from perdure.programs.flow.routing import FAILURE, Router, told_of
 from perdure.programs.flow.scopes import forget_loop, is_given_up
 from perdure.programs.flow.state import FlowScope, FlowState
 
@@ -44,7 +44,12 @@ class FlowAppliers:
         state.body = FlowState()
         tokens.open_scope(self.graph, state.body, FlowScope(ROOT), self.graph.root, state.input)
 
-    run_continued = run_started
+    def run_continued(self, state: RunState, event: Any, at: int, _: Activation | None) -> None:
+        """Visits are counted on, so that no activation has the key of one of an earlier generation."""
+        before: FlowState = state.body
+        state.body = FlowState()
+        root = FlowScope(ROOT, visits=before.scopes[ROOT].visits)
+        tokens.open_scope(self.graph, state.body, root, self.graph.root, state.input)
 
     # -- nodes that begin and complete ------------------------------------------------------------
 
@@ -121,10 +126,10 @@ class FlowAppliers:
         node = self.graph.by_id[activation.node]
         if node.compensate is not None and event.failure.code in UNKNOWN_OUTCOMES:
             self._remember_undo(state, activation, node, None)
-        if event.outcome is None:
-            return  # the run fails and keeps its tokens for a retry
         if activation.id in flow.loops:
             forget_loop(flow, activation.id)
+        if event.outcome is None:
+            return  # the run fails and keeps its tokens for a retry
         if event.outcome == SCOPE:
             if node.mutex is not None:
                 gates.release_mutex(flow, node.mutex)
@@ -132,7 +137,7 @@ class FlowAppliers:
         scope = flow.scopes[activation.scope]
         if node.race is not None:
             self.router.win(scope, node, activation.visit)
-        told = {"error": event.failure.as_dict(), "node": node.id, "input": activation.input, "output": event.output}
+        told = told_of(node, activation, event.failure, event.output)
         scope.outputs[node.id] = told
         self.router.route(flow, scope, node, told, event.outcome, event.taken)
         if event.outcome == FAILURE:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perdure.errors import PerdureError
 from perdure.kernel.decide import counted
 from perdure.kernel.evolve import SCOPE, is_within
-from perdure.kernel.state import Activation, RunState
+from perdure.kernel.state import Activation, PendingSignal, RunState
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import compensate, fail_run, withdraw
 from perdure.model import commands as c
@@ -204,28 +204,34 @@ def loaded(program: FlowProgram, turn: Turn, activation: Activation, command: c.
 
 def take_signals(program: FlowProgram, turn: Turn, flow: FlowState) -> None:
     """Hands pending signals to loops that take items, or their end, from signals."""
-    state = turn.state
     for loop in list(flow.loops.values()):
         options = program.graph.nodes[loop.node].loop
         assert options is not None
-        if loop.closing or (options.add_signal is None and options.close_signal is None):
-            continue
-        for signal in [s for s in state.signals if s.name in (options.add_signal, options.close_signal)]:
-            if loop.activation in flow.given_up:
-                break
-            activation = state.activations[loop.activation]
-            turn.emit(e.SignalConsumed(signal.name, activation.id, signal.number))
-            if signal.name == options.close_signal:
-                turn.emit(e.ItemsClosed(activation.id))
-                close(program, turn, activation, None, reason="it was told to finish")
-            elif signal.payload is None or signal.payload == []:
-                turn.emit(e.ItemsClosed(activation.id))
-            else:
-                turn.emit(
-                    e.ItemsAdded(
-                        activation.id, signal.payload if isinstance(signal.payload, list) else [signal.payload]
-                    )
-                )
+        if options.add_signal is not None or options.close_signal is not None:
+            while (signal := _next_signal(turn.state, options, loop)) is not None:
+                _take_signal(program, turn, turn.state.activations[loop.activation], options, signal)
+
+
+def _next_signal(state: RunState, options: LoopOptions, loop: LoopState) -> PendingSignal | None:
+    """A list that is closed takes no more items; a loop that has its result, or is given up, takes nothing."""
+    if loop.closing or loop.satisfied:
+        return None
+    names = (options.close_signal, options.add_signal if loop.open_ended else None)
+    return next((signal for signal in state.signals if signal.name in names), None)
+
+
+def _take_signal(
+    program: FlowProgram, turn: Turn, activation: Activation, options: LoopOptions, signal: PendingSignal
+) -> None:
+    turn.emit(e.SignalConsumed(signal.name, activation.id, signal.number))
+    if signal.name == options.close_signal:
+        turn.emit(e.ItemsClosed(activation.id))
+        close(program, turn, activation, None, reason="it was told to finish")
+    elif signal.payload is None or signal.payload == []:
+        turn.emit(e.ItemsClosed(activation.id))
+    else:
+        items = signal.payload if isinstance(signal.payload, list) else [signal.payload]
+        turn.emit(e.ItemsAdded(activation.id, items))
 
 
 # -- failing and giving up -----------------------------------------------------------------------
@@ -248,7 +254,7 @@ def item_failed(program: FlowProgram, turn: Turn, activation: Activation, failur
             turn.emit(e.ScopeClosing(scope, failure))
             _withdraw_within(turn, scope, failure.message)
             return
-        if program.is_handled(around, failure):
+        if program.is_handled(state, around, failure):
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=SCOPE, output=output))
             close(program, turn, around, failure, reason=failure.message)
             return

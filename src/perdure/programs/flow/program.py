@@ -14,8 +14,8 @@ from perdure.kernel.evolve import SCOPE
 from perdure.kernel.packing import Unpacker, pack
 from perdure.kernel.program import Work
 from perdure.kernel.state import ROOT, Activation, RunState, Undo
-from perdure.kernel.turn import Turn
-from perdure.kernel.winding import CONTINUED, close_run, fail_run
+from perdure.kernel.turn import CONTINUED, Turn
+from perdure.kernel.winding import close_run, fail_run
 from perdure.model import commands as c
 from perdure.model import effects
 from perdure.model import events as e
@@ -38,7 +38,7 @@ from perdure.programs.flow.nodetypes import (
     Refuse,
     Sleep,
 )
-from perdure.programs.flow.routing import FAILURE, is_candidate
+from perdure.programs.flow.routing import FAILURE, is_candidate, told_of
 from perdure.programs.flow.state import FlowScope, FlowState, Ready
 from perdure.programs.flow.withdrawing import withdraw_region, withdraw_rest, withdraw_rivals, withdraw_scope
 
@@ -305,8 +305,9 @@ class FlowProgram:
     def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:
         """Its own edges first, then the scopes around it, then the document's failure node, then the run."""
         state, node = turn.state, self.graph.by_id[activation.node]
-        outcome = self._outcome_of(node, activation, failure)
-        if outcome is not None:
+        care = self._care_of(state, node, activation, failure, output)
+        if care is not None:
+            outcome, taken = care
             if state.errors_in_a_row >= state.limits.max_errors:
                 turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, output=output))
                 many = Failure(
@@ -317,7 +318,11 @@ class FlowProgram:
                 )
                 fail_run(turn, many, activation.id)
                 return
-            turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=outcome, output=output))
+            turn.emit(
+                e.ActivationFailed(
+                    activation.id, activation.attempt, failure, outcome=outcome, taken=taken, output=output
+                )
+            )
             if node.race is not None:
                 withdraw_rivals(self, turn, node, activation.scope, activation.visit)
         elif activation.scope == ROOT:
@@ -326,17 +331,40 @@ class FlowProgram:
         else:
             loops.item_failed(self, turn, activation, failure, output)
 
-    def _outcome_of(self, node: Node, activation: Activation, failure: Failure) -> str | None:
-        if failure.code in ("TIMEOUT", "SIGNAL_TIMEOUT") and "timeout" in node.outcomes:
-            return "timeout"
-        if "error" in node.outcomes:
-            return "error"
+    def _care_of(
+        self, state: RunState, node: Node, activation: Activation, failure: Failure, output: Json
+    ) -> tuple[str, list[int] | None] | None:
+        """Which outcome takes care of the failure, and which edges that takes where conditions on them decide."""
+        names = ["timeout"] if failure.code in ("TIMEOUT", "SIGNAL_TIMEOUT") else []
+        for name in [*names, "error"]:
+            if name not in node.outcomes:
+                continue
+            if not node.has_when:
+                return name, None
+            taken = self._choose_for_failure(state, node, activation, name, told_of(node, activation, failure, output))
+            if taken:
+                return name, taken
         if activation.scope == ROOT and self.graph.on_failure is not None and node.id not in self.graph.after_failure:
-            return FAILURE
+            return FAILURE, []
         return None
 
-    def is_handled(self, activation: Activation, failure: Failure) -> bool:
-        return self._outcome_of(self.graph.by_id[activation.node], activation, failure) is not None
+    def _choose_for_failure(
+        self, state: RunState, node: Node, activation: Activation, name: str, told: Json
+    ) -> list[int]:
+        """A condition that cannot be evaluated takes care of nothing: the failure that there is goes on."""
+        moment = Moment(self, state, state.body.scopes[activation.scope], told, state.at)
+        found = []
+        for place, edge in enumerate(node.outs):
+            if edge.outcome == name:
+                try:
+                    if edge.when is None or moment.evaluate(edge.when):
+                        found.append(place)
+                except PerdureError:
+                    continue
+        return found
+
+    def is_handled(self, state: RunState, activation: Activation, failure: Failure) -> bool:
+        return self._care_of(state, self.graph.by_id[activation.node], activation, failure, None) is not None
 
     def timed_out(self, turn: Turn, activation: Activation) -> None:
         if activation.phase == "sleeping":

@@ -5,6 +5,8 @@ Everything here applies; nothing decides. It runs the same on replay.
 
 from __future__ import annotations
 
+from perdure.kernel.state import Activation
+from perdure.model.failures import Failure
 from perdure.model.values import Json
 from perdure.programs.flow import gates, tokens
 from perdure.programs.flow.graph import Edge, Graph, Node
@@ -82,8 +84,13 @@ class Router:
         tokens.vanish(self.graph, flow, scope, node)
 
 
+def told_of(node: Node, activation: Activation, failure: Failure, output: Json) -> dict[str, Json]:
+    """What the edges of a failed node carry."""
+    return {"error": failure.as_dict(), "node": node.id, "input": activation.input, "output": output}
+
+
 def is_candidate(edge: Edge, outcome: str | None) -> bool:
     """Whether the edge may be taken with this outcome. Failures follow only the edges that ask for them."""
-    if outcome in ("error", "timeout", FAILURE):
+    if outcome in ("error", "timeout"):
         return edge.outcome == outcome
     return edge.outcome is None or edge.outcome == outcome
