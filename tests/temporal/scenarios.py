@@ -223,9 +223,7 @@ SCENARIOS: dict[str, Scenario] = {
             "start slow, slow end, slow late:timeout, late end",
         ),
     ),
-    "the run takes too long": Scenario(
-        flow([step("slow", "hold")], "start slow, slow end"), "TIMED_OUT", limits=Limits(active_time=100_000)
-    ),
+    "the run takes too long": Scenario(PATIENT, "TIMED_OUT", input={"amount": 7}, limits=Limits(active_time=700_000)),
     "child": Scenario(
         flow([node("call", "sub-flow", {"definition": "child", "input": {"n": 4}})], "start call, call end"),
         children={"child": CHILD},

@@ -13,9 +13,9 @@ All state is in the instance and the only clock is `workflow.now()`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from temporalio import workflow
@@ -29,12 +29,13 @@ from perdure.model import commands as c
 from perdure.model import effects as fx
 from perdure.model.documents import FlowDocument
 from perdure.model.events import ParentLink, Recorded
+from perdure.model.failures import Failure
 from perdure.model.policies import ParentClose
 from perdure.model.values import Json, decode_json
 from perdure.programs.flow.graph import compile_flow
 from perdure.programs.flow.program import FlowProgram
 from perdure.temporal import failures
-from perdure.temporal.payloads import EXECUTE_NODE, FIND_DEFINITION, FLOW, FlowStart, Found, NodeCall
+from perdure.temporal.payloads import EXECUTE_NODE, FIND_DEFINITION, FLOW, FlowStart, Found, NodeCall, call_of
 
 CATALOGUE = "perdure_catalogue"
 """The name under which the worker hands the node types into the workflow (see `worker.py`)."""
@@ -44,9 +45,13 @@ PENDING_ACTIVITIES = 2_000
 HEARTBEAT = timedelta(seconds=30)
 """A worker that has been silent for so long is taken for dead, as by the engine's lease."""
 PATIENCE = timedelta(seconds=30)
+NO_LIMIT = timedelta(days=365)
+"""Temporal wants one."""
 ONCE = RetryPolicy(maximum_attempts=1)
 """Retries are the kernel's business: it counts, records and paces them."""
 
+_K = TypeVar("_K", int, str)
+_Task: TypeAlias = "asyncio.Task[c.Command]"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -66,10 +71,11 @@ class FlowHost:
         self._blobs: dict[str, bytes] = {}
         """Results of long loops that the state refers to."""
         self._mailbox: list[c.Command | Exception] = [start.command]
-        self._running: dict[int, asyncio.Task[c.Command]] = {}
+        self._running: dict[int, _Task] = {}
+        """Handlers, by activation."""
         self._slots = asyncio.Semaphore(PENDING_ACTIVITIES)
-        self._children: dict[str, asyncio.Task[c.Command]] = {}
-        self._given_up: list[asyncio.Task[c.Command]] = []
+        self._children: dict[str, _Task] = {}
+        self._given_up: list[_Task] = []
         """Children that have been told to stop."""
         self._alarm: asyncio.Task[None] | None = None
         self._wake: int | None = None
@@ -78,11 +84,10 @@ class FlowHost:
     @workflow.run
     async def run(self, begin: Json) -> Json:
         while self._state.final is None:
-            await self._mail()
+            await self._until(lambda: bool(self._mailbox))
             self._take_turn()
-        if self._given_up:
-            # Temporal drops a request to cancel a child if the parent ends before it is carried out.
-            await workflow.wait(self._given_up)
+        # Temporal drops a request to cancel a child if the parent ends before it is carried out.
+        await self._until(lambda: all(child.done() for child in self._given_up))
         closing = self._state.closing
         assert closing is not None
         if self._state.final == "COMPLETED":
@@ -112,10 +117,10 @@ class FlowHost:
 
     # -- turns ------------------------------------------------------------------------------------
 
-    async def _mail(self) -> None:
-        while not self._mailbox:
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
             try:
-                await workflow.wait_condition(lambda: bool(self._mailbox))
+                await workflow.wait_condition(condition)
             except asyncio.CancelledError:
                 reason = workflow.cancellation_reason()
                 if reason is None or self._cancelled:
@@ -145,42 +150,47 @@ class FlowHost:
             self._carry_out(effect)
         for run, sent in turn.sends:
             if isinstance(sent, c.Cancel) and run in self._children:
-                self._children[run].cancel(sent.reason)
                 self._given_up.append(self._children[run])
+                self._children[run].cancel(sent.reason)
             # That a child has ended its parent hears from Temporal.
         self._set_alarm()
 
     def _carry_out(self, effect: fx.AnyEffect) -> None:
         match effect:
             case fx.Execute(activation=id):
-                self._running[id] = self._report(self._execute(self._call(id)), c.CancelDone(id))
+                self._begin(self._execute(call_of(self._program, self._state, id)), self._running, id, c.CancelDone(id))
             case fx.StopHandler(activation=id):
-                if id in self._running and not self._running[id].done():
+                if id in self._running:
                     self._running[id].cancel()
                 else:
                     self._mailbox.append(c.CancelDone(id, unknown=True))
-            case fx.StartChild():
-                never = c.ChildEnded(effect.activation, effect.run, "CANCELLED")
-                self._children[effect.run] = self._report(self._run_child(effect), never)
+            case fx.StartChild(run=run):
+                never = c.ChildEnded(effect.activation, run, "CANCELLED")
+                self._begin(self._run_child(effect), self._children, run, never)
             case fx.LoadItems(activation=id, blob=blob, offset=offset):
+                if blob not in self._blobs:
+                    raise failures.as_error(
+                        "FAILED", Failure("NOT_HERE", "items in blobs cannot be read on Temporal yet")
+                    )
                 self._mailbox.append(c.ItemsLoaded(id, offset, decode_json(self._blobs[blob])))
             case fx.Continue():
                 self._mailbox.append(c.Proceed())
 
-    def _report(self, work: Coroutine[Any, Any, c.Command], if_cancelled: c.Command) -> asyncio.Task[c.Command]:
-        """A task whose result goes to the mailbox, or `if_cancelled` if it was cancelled before it began."""
+    def _begin(self, work: Coroutine[Any, Any, c.Command], shelf: dict[_K, _Task], key: _K, never: c.Command) -> None:
+        """Keeps a task on the shelf while it runs. It leaves a command: its result, or `never` if it never began."""
 
-        def done(task: asyncio.Task[c.Command]) -> None:
+        def done(task: _Task) -> None:
+            if shelf.get(key) is task:
+                del shelf[key]
             if task.cancelled():
-                self._mailbox.append(if_cancelled)
+                self._mailbox.append(never)
             else:
                 problem = task.exception()
                 assert problem is None or isinstance(problem, Exception)
                 self._mailbox.append(problem or task.result())
 
-        task = asyncio.create_task(work)
-        task.add_done_callback(done)
-        return task
+        shelf[key] = asyncio.create_task(work)
+        shelf[key].add_done_callback(done)
 
     # -- handlers ---------------------------------------------------------------------------------
 
@@ -207,29 +217,11 @@ class FlowHost:
                 return failures.of_activity(error, id, call.attempt, at_most_once)
         return msgspec.convert(answer, c.Complete)
 
-    def _call(self, id: int) -> NodeCall:
-        state = self._state
-        activation = state.activations[id]
-        work = self._program.work(state, activation)
-        return NodeCall(
-            type=work.type,
-            run_id=state.run,
-            definition=state.definition,
-            node_id=activation.node,
-            activation_id=id,
-            attempt=activation.attempt,
-            key=state.activation_key(activation),
-            config=work.config,
-            input=activation.input,
-            vars=self._program.shared_data(state),
-            thread=state.thread,
-            timeout=work.timeout,
-        )
-
     def _time_left(self) -> timedelta:
         """Of the run's active time. An activity that lasts longer has used it up, whatever else ran meanwhile."""
         deadline = active_deadline(self._state)
-        assert deadline is not None
+        if deadline is None or self._state.closing is not None:
+            return NO_LIMIT  # what is undone when a run ends may take its time
         return max(deadline - _now(), 1_000) * _MICROSECOND
 
     # -- children ---------------------------------------------------------------------------------

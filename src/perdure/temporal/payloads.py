@@ -16,8 +16,10 @@ from temporalio.converter import (
     EncodingPayloadConverter,
 )
 
+from perdure.kernel.state import RunState
 from perdure.model.commands import Start
 from perdure.model.values import Json, decode_json, encode_json
+from perdure.programs.flow.program import FlowProgram
 
 FLOW = "perdure.flow"
 EXECUTE_NODE = "perdure.execute_node"
@@ -51,6 +53,25 @@ class NodeCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     thread: dict[str, Any] | None = None
     timeout: int | None = None
     """Microseconds."""
+
+
+def call_of(program: FlowProgram, state: RunState, id: int) -> NodeCall:
+    activation = state.activations[id]
+    work = program.work(state, activation)
+    return NodeCall(
+        type=work.type,
+        run_id=state.run,
+        definition=state.definition,
+        node_id=activation.node,
+        activation_id=id,
+        attempt=activation.attempt,
+        key=state.activation_key(activation),
+        config=work.config,
+        input=activation.input,
+        vars=program.shared_data(state),
+        thread=state.thread,
+        timeout=work.timeout,
+    )
 
 
 class Found(msgspec.Struct, frozen=True):
