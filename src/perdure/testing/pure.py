@@ -8,9 +8,10 @@ Nothing waits: the clock jumps to whatever is due next. After each turn the even
 replayed, and the replayed state must be the state that the turn left behind; and what is under way must be exactly
 what the state says is outstanding. So every test that uses the runner also tests replay and recovery.
 
-A step is called as `step(ctx, **arguments)`, as the engine calls it. It may return a bare value or a `Result`, and
-raise an `ActivationError`. `lasting(5, step)` makes it take five seconds. The order of what is due at the same time is
-the order of asking; with `shuffle=seed` it is any order, repeatably.
+A step is called as the engine calls it (`perdure.authoring.steps`): with `ctx` if it has such a parameter, and with
+its arguments by name. It may return a bare value or a `Result`, and raise an `ActivationError`. `lasting(5, step)`
+makes it take five seconds. What is due at the same time comes in the order of asking; with `shuffle=seed` in any order,
+repeatably.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from perdure.authoring.steps import Step as PythonStep
 from perdure.engine.handlers import ActivationError, Result
 from perdure.errors import InvariantBroken, PerdureError
 from perdure.kernel.kernel import Kernel
@@ -34,6 +36,7 @@ from perdure.model.values import Json, decode_json, encode_json
 from perdure.programs.flow.graph import compile_flow
 from perdure.programs.flow.nodetypes import Catalogue
 from perdure.programs.flow.program import FlowProgram
+from perdure.programs.flow.validate import check_or_raise
 from perdure.testing.pure_run import PureContext, PureRun
 
 SECOND = 1_000_000
@@ -57,8 +60,9 @@ class lasting:  # noqa: N801 — reads as a word: lasting(5, charge)
 class PureRunner:
     """Runs of one flow and of the flows that it calls.
 
-    `children` are further documents by definition name. `handlers` stand in for the handlers of node types other than
-    `python`, called with the context. `check` is `turn` (compare after each), `end` (once, at the end) or `none`.
+    A document that is a dict is validated first. `children` are further documents by definition name. `handlers` stand
+    in for the handlers of node types other than `python`, called with the context. `check` is `turn` (compare after
+    each), `end` (once, at the end) or `none`.
     With `restart`, each turn is decided on a state that was just read back from a snapshot.
     """
 
@@ -92,7 +96,7 @@ class PureRunner:
         self.calls: list[PureContext] = []
         """Every call of a step or handler, in order."""
         self._kernels = {
-            name: Kernel(FlowProgram(compile_flow(_document(each), catalogue)))
+            name: Kernel(FlowProgram(compile_flow(_document(each, catalogue), catalogue)))
             for name, each in {"flow": document, **(children or {})}.items()
         }
         self._agenda: list[tuple[int, float, int, str, c.Command]] = []
@@ -204,10 +208,10 @@ class PureRunner:
         context = PureContext(run, activation, work, self.now)
         self.calls.append(context)
         step: Step | lasting | None = self.handlers.get(work.type)
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, Any] | None = None
         if step is None and work.type == "python":
             step = self.steps.get(work.config["step"])
-            arguments = work.config.get("arguments") or {}
+            arguments = work.config.get("arguments")
         seconds = 0.0
         if isinstance(step, lasting):
             seconds, step = step.seconds, step.step
@@ -249,17 +253,17 @@ class PureRunner:
         heapq.heappush(self._agenda, (at, rank, self._order, target, command))
 
 
-def _document(document: Document) -> FlowDocument:
-    return document if isinstance(document, FlowDocument) else FlowDocument.model_validate(document)
+def _document(document: Document, catalogue: Catalogue) -> FlowDocument:
+    return document if isinstance(document, FlowDocument) else check_or_raise(dict(document), catalogue)
 
 
 def _is_report(target: str, command: c.Command, run: str, activation: int) -> bool:
     return target == run and isinstance(command, c.Complete | c.Fail) and command.activation == activation
 
 
-def _call(step: Step, context: PureContext, arguments: dict[str, Any], id: int, attempt: int) -> c.Command:
+def _call(step: Step, context: PureContext, arguments: dict[str, Any] | None, id: int, attempt: int) -> c.Command:
     try:
-        found = step(context, **arguments)
+        found = PythonStep(step, blocking=False).call(context, arguments)
         if inspect.iscoroutine(found):
             found = _finished(found)
     except ActivationError as fault:

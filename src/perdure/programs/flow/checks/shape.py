@@ -1,4 +1,4 @@
-"""Fields: missing, unknown, of the wrong type or out of range. What pydantic finds, in our codes and as JSON pointers."""
+"""Fields: missing, unknown, of the wrong type or out of range. What pydantic finds, in our codes and pointers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ _RANGES = ("greater_than", "less_than", "too_long", "too_short", "multiple_of", 
 _VALUES = ("literal_error", "enum", "value_error", "assertion_error", "union_tag", "string_pattern_mismatch")
 _OBJECTS = ("model_type", "dict_type", "model_attributes_type")
 _ID_PATTERN = "A-Za-z0-9._-"
+
+
+_PHRASES = (
+    ("a valid ", "a "), ("a integer", "an integer"), ("a string", "text"), ("String should have ", "text with "),
+    ("List should have ", "a list with "), ("Dictionary should have ", "an object with "), (", not 0", ""),
+)  # fmt: skip
 
 
 class _Found(NamedTuple):
@@ -41,16 +47,17 @@ def _place(error: ErrorDetails, raw: Any) -> _Found:
     at, pointer, branch = raw, "", None
     location = error["loc"]
     for number, step in enumerate(location):
-        if isinstance(at, dict) and isinstance(step, str) and step in at:
-            at, pointer = at[step], pointed(pointer, step)
-        elif isinstance(at, list) and isinstance(step, int) and 0 <= step < len(at):
-            at, pointer = at[step], pointed(pointer, step)
+        if (isinstance(at, dict) and step in at) or (isinstance(at, list) and step in range(len(at))):
+            at, pointer = at[step], pointed(pointer, step)  # type: ignore[index]
         elif error["type"] == "missing" and number == len(location) - 1:
             pointer = pointed(pointer, step)
         elif branch is None:
             branch = (pointer, str(step))
     if error["type"].startswith("union_tag"):
-        pointer = pointed(pointer, str(error.get("ctx", {}).get("discriminator", "")).strip("'"))
+        context = error.get("ctx", {})
+        pointer = pointed(pointer, str(context.get("discriminator", "")).strip("'"))
+        kind = "missing" if error["type"] == "union_tag_not_found" else error["type"]
+        error = {**error, "input": context.get("tag"), "type": kind}
     return _Found(pointer, branch, error)
 
 
@@ -82,7 +89,7 @@ def _joined(alternatives: list[_Found]) -> _Found:
     """None of the alternatives fits: one error that names them all."""
     wanted = dict.fromkeys(_wanted(each.error) for each in alternatives)
     first = alternatives[0]
-    error: ErrorDetails = {**first.error, "type": "value_error", "msg": f"Input should be {' or '.join(wanted)}"}  # type: ignore[typeddict-item]
+    error: ErrorDetails = {**first.error, "type": "value_error", "msg": f"Input should be {' or '.join(wanted)}"}
     return _Found(first.pointer, None, error)
 
 
@@ -122,8 +129,10 @@ def _wanted(error: ErrorDetails) -> str:
         return "a list"
     if kind.startswith("union_tag"):
         return str(context.get("expected_tags", "")).replace(", ", " or ")
-    message = error["msg"].removeprefix("Input should be ").removeprefix("String should ").removeprefix("List should ")
-    return message.replace("a valid ", "a ").replace("a integer", "an integer").replace("a string", "text")
+    message = error["msg"].removeprefix("Input should be ")
+    for found, said in _PHRASES:
+        message = message.replace(found, said)
+    return message
 
 
 def shown(value: Any) -> str:

@@ -80,7 +80,7 @@ class Sketch:
         """Nodes that stand beside the graph: for compensation or completion, and no edge leads to them."""
 
     def around(self, node: NodeSketch) -> Iterator[str | None]:
-        """The bodies that a node lives in, from the inside out; the root is None. Ends also where parents form a cycle."""
+        """The bodies that a node lives in, from the inside out; the root is None. Ends where parents form a cycle."""
         seen: set[str] = set()
         parent = node.parent
         while parent is not None and parent not in seen:

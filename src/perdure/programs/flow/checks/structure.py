@@ -70,11 +70,11 @@ def _edge_from(edge: EdgeSketch, source: NodeSketch, sketch: Sketch) -> Iterator
 def _edge_between(edge: EdgeSketch, source: NodeSketch, target: NodeSketch) -> Iterator[Problem]:
     if source is target and not source.is_any:
         told = f"the edge leads from {source.id!r} to itself"
-        remedy = "give the node the join `any` if it is to repeat itself"
-        yield Problem("EDGE_SELF", edge.pointer, told, remedy=remedy)
+        hint = "give the node the join `any` if it is to repeat itself"
+        yield Problem("EDGE_SELF", edge.pointer, told, remedy=hint)
     if source.parent != target.parent:
         told = f"{source.id!r} and {target.id!r} belong to different bodies"
-        remedy = None
+        remedy: str | None = None
         if target.parent == source.id:
             remedy = "the nodes of a body begin by themselves; remove the edge"
         elif source.parent == target.id:

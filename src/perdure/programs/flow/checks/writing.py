@@ -1,0 +1,156 @@
+"""Expressions and templates: each compiles, and reads only what there is to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from perdure.errors import ExpressionError
+from perdure.expressions import Problem as Fault
+from perdure.expressions import check_expression, check_template, compile_expression, compile_template
+from perdure.expressions.places import nearest
+from perdure.model.problems import Problem, Severity, pointed
+from perdure.programs.flow.checks.sketch import NodeSketch, Sketch
+from perdure.programs.flow.fields import Kind, Text, texts
+from perdure.programs.flow.graph import bare
+from perdure.programs.flow.names import ENVIRONMENT_NAMES
+
+Read = tuple[str | int, ...]
+
+
+def of_nodes(sketch: Sketch) -> Iterator[Problem]:
+    for node in sketch.nodes:
+        if node.type is None and "condition" not in node.raw:
+            continue
+        scope = _Scope(sketch, node)
+        if isinstance(node.raw.get("condition"), str):
+            place = pointed(node.pointer, "condition")
+            yield from scope.check(Text(place, Kind.EXPRESSION, node.raw["condition"]))
+        if node.type is not None and node.config:
+            for each in texts(node.type.config, node.config, pointed(node.pointer, "config")):
+                yield from scope.check(each)
+
+
+def of_edges(sketch: Sketch) -> Iterator[Problem]:
+    for edge in sketch.edges:
+        if isinstance(edge.raw.get("when"), str):
+            place = pointed(edge.pointer, "when")
+            yield from _Scope(sketch, edge.source).check(Text(place, Kind.EXPRESSION, edge.raw["when"]))
+
+
+class _Scope:
+    """What can be read at a node: the names that everybody reads, and the variables of the loops around it."""
+
+    def __init__(self, sketch: Sketch, node: NodeSketch | None) -> None:
+        self.sketch = sketch
+        self.node = node
+        self.around = set(sketch.around(node)) if node is not None else {None}
+        self.lenient = sketch.settings.get("missing") == "lenient"
+        self._names: frozenset[str] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        if self._names is None:
+            found = set(ENVIRONMENT_NAMES)
+            for id in self.around:
+                if id is not None:
+                    found |= _loop_variables(self.sketch.by_id.get(id))
+            self._names = frozenset(found)
+        return self._names
+
+    def check(self, text: Text) -> Iterator[Problem]:
+        if text.kind is Kind.EXPRESSION:
+            if isinstance(text.value, str):
+                yield from self._expression(text)
+        elif text.kind is Kind.TEMPLATE:
+            for place, source in _strings(text.value, text.pointer):
+                yield from self._template(place, source, text.names)
+
+    def _expression(self, text: Text) -> Iterator[Problem]:
+        source = bare(text.value)
+        try:
+            reads = compile_expression(source).reads
+        except ExpressionError:
+            before = text.value.find(source)
+            for fault in check_expression(source):
+                column = fault.column + before if fault.line == 1 else fault.column
+                yield _told(text.pointer, fault._replace(column=column), "error")
+            return
+        yield from self._names_in(reads, text.pointer, "error", text.names)
+
+    def _template(self, place: str, source: str, more: frozenset[str]) -> Iterator[Problem]:
+        severity: Severity = "warning" if self.lenient else "error"
+        try:
+            reads = compile_template(source).reads
+        except ExpressionError:
+            for _, fault in check_template(source):
+                # lenient: a placeholder with a mistake in it stays as it is; too much is too much in any mode
+                yield _told(place, fault, "error" if fault.code == "EXPRESSION_LIMIT" else severity)
+            return
+        has_sections = "{{#" in source or "{{^" in source
+        yield from self._names_in(reads, place, "warning" if has_sections else severity, more)
+
+    def _names_in(
+        self, reads: Iterable[Read], place: str, severity: Severity, more: frozenset[str]
+    ) -> Iterator[Problem]:
+        for read in sorted(reads, key=str):
+            root = str(read[0])
+            if root == "nodes" and len(read) > 1:
+                yield from self._node(str(read[1]), place, severity)
+            elif root not in self.names and root not in more:
+                known = self.names | more
+                meant = nearest(root, known)
+                hint = f"; did you mean {meant!r}?" if meant else ""
+                told = f"nothing is called {root!r} here{hint}"
+                names = f"one of {', '.join(sorted(known))}"
+                yield Problem("NAME_UNKNOWN", place, told, expected=names, severity=severity)
+
+    def _node(self, id: str, place: str, severity: Severity) -> Iterator[Problem]:
+        found = self.sketch.by_id.get(id)
+        if found is None:
+            meant = nearest(id, self.sketch.by_id)
+            dashed = next((other for other in self.sketch.by_id if other.startswith((f"{id}-", f"{id}."))), None)
+            told = f"there is no node {id!r}"
+            remedy = None
+            if dashed is not None:
+                remedy = f'an id with a hyphen or dot is written nodes["{dashed}"]'
+            elif meant is not None:
+                told += f"; did you mean {meant!r}?"
+            yield Problem("NODE_REFERENCE_UNKNOWN", place, told, remedy=remedy, severity=severity)
+        elif found.parent not in self.around:
+            told = f"{id!r} belongs to the body of {found.parent!r}; its output is not seen from here"
+            remedy = f"read the results of {found.parent!r} instead"
+            yield Problem("NODE_REFERENCE_HIDDEN", place, told, remedy=remedy, severity="warning")
+
+
+def _loop_variables(loop: NodeSketch | None) -> set[str]:
+    """As the loop names them; as loops usually do, where its configuration has mistakes."""
+    if loop is None or loop.type is None or loop.type.loop is None:
+        return set()
+    try:
+        options = loop.type.loop(loop.type.config.model_validate(loop.config))
+    except Exception:  # told where the configuration is checked
+        named = {name for name in loop.config.values() if isinstance(name, str) and name.isidentifier()}
+        return named | {"item", "index", "accumulated"}
+    return {name for name in (options.item, options.index, options.accumulator) if name}
+
+
+def _strings(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """The strings that have placeholders in them, with their places."""
+    if isinstance(value, str):
+        if "${" in value or "{{" in value:
+            yield pointer, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, str | dict | list):
+                yield from _strings(item, pointed(pointer, key))
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            if isinstance(item, str | dict | list):
+                yield from _strings(item, pointed(pointer, number))
+
+
+def _told(place: str, fault: Fault, severity: Severity) -> Problem:
+    return Problem(
+        fault.code, place, fault.message, remedy=fault.remedy, line=fault.line, column=fault.column, severity=severity
+    )
