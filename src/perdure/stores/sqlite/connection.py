@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,10 @@ def connect(path: str, *, read_only: bool = False) -> apsw.Connection:
         settings.append("query_only = ON")
     for setting in settings:
         connection.execute(f"PRAGMA {setting}").fetchall()
+    mode = connection.execute("PRAGMA journal_mode").get
+    if mode not in {"wal", "memory"}:
+        connection.close()
+        raise StoreUnavailable(f"SQLite keeps a {mode} journal on this file system, not a write-ahead log")
     return connection
 
 
@@ -85,6 +90,8 @@ def snapshot(connection: apsw.Connection) -> Iterator[None]:
 def is_full(problem: BaseException) -> bool:
     if isinstance(problem, apsw.FullError):
         return True
+    if isinstance(problem, OSError):
+        return problem.errno == errno.ENOSPC
     # The index of the WAL is a file too; that it cannot grow says nothing about what was synced.
     extended = getattr(problem, "extendedresult", None)
     return isinstance(problem, apsw.IOError) and extended == apsw.SQLITE_IOERR_SHMSIZE
@@ -107,6 +114,6 @@ def translated(problem: Exception) -> Exception:
         return InvalidInput(f"a value that SQLite cannot store: {problem}")
     if isinstance(problem, apsw.ConstraintError | apsw.MismatchError):
         return InvariantBroken(f"the database refused a row: {problem}")
-    if isinstance(problem, apsw.Error):
+    if isinstance(problem, apsw.Error | OSError):
         return StoreUnavailable(f"the database failed: {problem}")
     return problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 
@@ -22,9 +23,10 @@ class FileLock:
             holder = os.pread(file, 20, 0).decode("ascii", "replace").strip()
             os.close(file)
             raise self._refusal(int(holder) if holder.isdigit() else None) from None
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
         self._file = file
+        with contextlib.suppress(OSError):  # no room: the number is a courtesy
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
 
     def give_back(self) -> None:
         """The file stays: removing it would let two servers lock two different files of the same name."""

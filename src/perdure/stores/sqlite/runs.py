@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from perdure.model.statuses import OPEN
+from perdure.model.statuses import OPEN, Status
 from perdure.model.values import decode_json, encode_json
 from perdure.ports.journal import Head
 from perdure.ports.runs import Counts, RunFilter
@@ -18,6 +18,7 @@ from perdure.stores.sqlite.reader import Reader
 from perdure.stores.sqlite.writer import Writer
 
 _Q = queries("runs")
+_TROUBLED = {Status.SUSPENDED, Status.FAILED, Status.CANCELLED, Status.TIMED_OUT}
 
 
 class SqliteRuns:
@@ -78,6 +79,8 @@ def _search(filter: RunFilter, before: str | None, limit: int) -> tuple[str, dic
         conditions.append(_Q["of status"].replace("/* names */", names))
         if OPEN.issuperset(filter.statuses):
             conditions.append(_Q["open"])
+        if _TROUBLED.issuperset(filter.statuses):
+            conditions.append(_Q["troubled"])
     shape = _Q["with attribute anywhere" if filter.namespace is None else "with attribute"]
     for number, (name, value) in enumerate(filter.attributes.items()):
         conditions.append(shape.replace(":name ", f":name{number} ").replace(":value", f":value{number}"))

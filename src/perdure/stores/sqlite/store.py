@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from typing import Literal
 
 import apsw
@@ -21,7 +22,7 @@ from perdure.stores.local_hints import LocalHints
 from perdure.stores.sqlite.blobs import SqliteBlobs
 from perdure.stores.sqlite.checkpoints import Checkpoints, fill_log
 from perdure.stores.sqlite.committer import Committer
-from perdure.stores.sqlite.connection import check_version, connect, create_file, transaction
+from perdure.stores.sqlite.connection import check_version, connect, create_file, transaction, translated
 from perdure.stores.sqlite.definitions import SqliteDefinitions
 from perdure.stores.sqlite.filelock import FileLock
 from perdure.stores.sqlite.inbox import SqliteInbox
@@ -112,21 +113,23 @@ class SqliteStore:
             self._lock.give_back()
 
     def _prepare(self) -> apsw.Connection:
-        if self.path != MEMORY:
-            self._lock.take()
-        try:
-            if self.path != MEMORY:
-                create_file(self.path)
-            connection = connect(self.path)
-            migrate(connection, self._clock, allowed=self._may_migrate)
-            with transaction(connection):
-                void_leases(connection, self._clock.now())
-            connection.execute(script("session")).fetchall()
+        with ExitStack() as undo:
+            try:
+                if self.path != MEMORY:
+                    self._lock.take()
+                    undo.callback(self._lock.give_back)
+                    create_file(self.path)
+                connection = connect(self.path)
+                undo.callback(connection.close)
+                migrate(connection, self._clock, allowed=self._may_migrate)
+                with transaction(connection):
+                    void_leases(connection, self._clock.now())
+                connection.execute(script("session")).fetchall()
+            except (apsw.Error, OSError) as problem:
+                raise translated(problem) from problem
             if self._mode == "thread":
                 connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()  # `Checkpoints` does it
                 if self.path != MEMORY:
                     fill_log(self.path)
-        except BaseException:
-            self._lock.give_back()
-            raise
+            undo.pop_all()
         return connection

@@ -22,6 +22,10 @@ status IN (/* names */)
 -- name: open
 closed_at IS NULL
 
+-- name: troubled
+-- Word for word as in the index, or SQLite does not see that it applies.
+status IN ('SUSPENDED', 'FAILED', 'CANCELLED', 'TIMED_OUT')
+
 -- name: with attribute
 id IN (SELECT run FROM attributes WHERE namespace = :namespace AND name = :name AND value = :value)
 
