@@ -61,7 +61,7 @@ def status_of(program: Program, state: RunState) -> Status:
         return Status.QUEUED
     if state.executing or state.closing is not None or program.has_ready(state):
         return Status.RUNNING
-    if state.waiting:
+    if state.waiting or program.is_waiting(state):
         return Status.WAITING
     return Status.SLEEPING if state.timers else Status.RUNNING
 
@@ -86,10 +86,22 @@ def explain(program: Program, state: RunState) -> list[Reason]:
     if state.closing is not None:
         reasons.append(Reason("closing", f"winding up as {state.closing.status}"))
     reasons.extend(_reason(state, activation) for activation in state.activations.values())
+    for kind, node, subject in program.kept_back(state):
+        reasons.append(Reason(kind, _KEPT_BACK[kind].format(node=node, subject=subject), node, subject=subject))
     if not reasons:
         kind = "queued" if state.activation_total == 0 else "ready"
         reasons.append(Reason(kind, "waits for a worker to take it up"))
     return reasons
+
+
+_KEPT_BACK = {
+    "items": "{node} waits for items, or for their end, by the signal {subject!r}",
+    "mutex": "{node} waits until nobody else is in {subject!r}",
+    "milestone": "{node} waits for {subject}",
+    "layer": "{node} waits until everything before it has ended",
+    "slot": "{node} waits until fewer nodes are executing",
+    "ready": "{node} waits for a worker to take it up",
+}
 
 
 def _reason(state: RunState, activation: Activation) -> Reason:

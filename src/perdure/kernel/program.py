@@ -8,7 +8,7 @@ about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -99,6 +99,14 @@ class Program(Protocol):
 
     def has_ready(self, state: RunState) -> bool:
         """Whether work is ready that no turn has scheduled yet."""
+        ...
+
+    def is_waiting(self, state: RunState) -> bool:
+        """Whether something waits for the outside that no activation's phase shows (a loop for further items)."""
+        ...
+
+    def kept_back(self, state: RunState) -> Iterable[tuple[str, str, str | None]]:
+        """What could go on but for something inside the run, for people: kind, node, and what it waits for."""
         ...
 
     def wanted(self, state: RunState, activation: Activation) -> tuple[str, int, int] | None:

@@ -8,6 +8,9 @@ Everything here applies; nothing decides. It runs the same on replay.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from perdure.kernel.state import RunState
 from perdure.model.values import Json
 from perdure.programs.flow.graph import Graph, Milestone, Node
 from perdure.programs.flow.state import FlowScope, FlowState, Ready
@@ -103,6 +106,25 @@ def release_layer(graph: Graph, flow: FlowState, scope: FlowScope, node: Node) -
         if left[node.layer] == 0:
             for entry in flow.held.pop(f"{LAYER}{scope.id}", []):
                 hold(flow, scope, graph.nodes[entry.node], entry)
+
+
+def kept_back(graph: Graph, state: RunState) -> Iterator[tuple[str, str, str | None]]:
+    """For people: which nodes could go on but for something inside the run, and what that is."""
+    flow: FlowState = state.body
+    for id in flow.idle:
+        node = graph.nodes[flow.loops[id].node]
+        yield "items", node.id, node.loop.add_signal if node.loop is not None else None
+    for key, entries in flow.held.items():
+        kind, _, subject = key.partition(":")
+        for entry in entries:
+            node = graph.nodes[entry.node]
+            if kind == "milestone" and node.milestone is not None:
+                yield kind, node.id, node.milestone.after.id
+            else:
+                yield kind, node.id, subject if kind == "mutex" else None
+    is_full = graph.max_parallel is not None and state.executing >= graph.max_parallel
+    for entry in flow.ready:
+        yield "slot" if is_full else "ready", graph.nodes[entry.node].id, None
 
 
 # -- taking entries out ---------------------------------------------------------------------------

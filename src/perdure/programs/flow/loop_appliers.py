@@ -169,6 +169,10 @@ def weigh(flow: FlowState, loop: LoopState) -> None:
         flow.hungry[loop.activation] = True
     else:
         flow.hungry.pop(loop.activation, None)
+    if loop.is_idle():
+        flow.idle[loop.activation] = True
+    else:
+        flow.idle.pop(loop.activation, None)
 
 
 def gather(loop: LoopState, options: LoopOptions, counts: bool, value: Json) -> None:

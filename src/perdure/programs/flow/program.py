@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET
@@ -25,6 +26,7 @@ from perdure.model.values import Json
 from perdure.programs.flow import gates, loops
 from perdure.programs.flow.appliers import FlowAppliers
 from perdure.programs.flow.environment import environment
+from perdure.programs.flow.gates import kept_back
 from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.nodetypes import (
     AwaitSignal,
@@ -434,6 +436,14 @@ class FlowProgram:
 
     def wanted(self, state: RunState, activation: Activation) -> tuple[str, int, int] | None:
         return loops.wanted(state.body, activation)
+
+    def is_waiting(self, state: RunState) -> bool:
+        flow: FlowState = state.body
+        return bool(flow.idle)
+
+    def kept_back(self, state: RunState) -> Iterator[tuple[str, str, str | None]]:
+        if state.body is not None:
+            yield from kept_back(self.graph, state)
 
     def has_ready(self, state: RunState) -> bool:
         flow: FlowState = state.body

@@ -46,11 +46,13 @@ def purge(graph: Graph, state: RunState, scope: int) -> None:
         if is_within(state, loop.scope, scope):
             loop.closing = True
             flow.hungry.pop(loop.activation, None)
+            flow.idle.pop(loop.activation, None)
 
 
 def forget_loop(flow: FlowState, activation: int) -> LoopState:
     loop = flow.loops.pop(activation)
     flow.hungry.pop(activation, None)
+    flow.idle.pop(activation, None)
     flow.given_up.pop(activation, None)
     flow.scopes[loop.scope].loops.pop(activation, None)
     for scope in list(loop.running):

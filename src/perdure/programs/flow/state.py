@@ -140,6 +140,9 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     def is_over(self) -> bool:
         return not (self.running or self.open_ended or self.closing or self.has_next() or self.is_loading())
 
+    def is_idle(self) -> bool:
+        return self.open_ended and not (self.running or self.closing or self.has_next())
+
     def is_hungry(self) -> bool:
         if self.closing:
             return False
@@ -161,6 +164,8 @@ class FlowState(msgspec.Struct, omit_defaults=True):
     loops: dict[int, LoopState] = {}
     hungry: dict[int, bool] = {}
     """Loops that may start iterations or be finished."""
+    idle: dict[int, bool] = {}
+    """Loops that have nothing to do until items are added."""
     given_up: dict[int, bool] = {}
     """Loops that are being given up."""
     quiet: dict[int, bool] = {}
