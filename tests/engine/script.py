@@ -169,7 +169,7 @@ class Script:
     def is_at_most_once(self, state: RunState, activation: Activation) -> bool:
         return bool(self._step(activation).get("once"))
 
-    def compensation(self, state: RunState, cancelled: bool) -> str:
+    def compensation(self, state: RunState) -> str:
         return "strict"
 
     def undo(self, turn: Turn, entry: Undo, scope: int) -> None:
@@ -183,6 +183,12 @@ class Script:
     def signalled(self, turn: Turn) -> None: ...
 
     def items_loaded(self, turn: Turn, activation: Activation, command: Any) -> None: ...
+
+    def is_waiting(self, state: RunState) -> bool:
+        return False
+
+    def kept_back(self, state: RunState) -> tuple[()]:
+        return ()
 
     def has_ready(self, state: RunState) -> bool:
         return False

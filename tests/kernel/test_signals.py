@@ -1,0 +1,198 @@
+"""Named inputs: none is lost, each counts once, and what nobody took is still visible at the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from perdure.errors import InvalidInput, TooMuch
+from perdure.model import commands as c
+from perdure.model import events as e
+from perdure.model.policies import Limits
+from tests.kernel.catalogue import flow
+from tests.kernel.rig import Rig, kinds
+
+
+def _waiting(**config: object) -> Rig:
+    nodes = {"s": "start", "w": {"type": "signal", "name": "go", **config}, "e": "end", "late": "json"}
+    return Rig(flow(nodes, "s>w w>e w>late:timeout"))
+
+
+def _after_a_step(**config: object) -> Rig:
+    nodes = {"s": "start", "a": "step", "w": {"type": "signal", "name": "go", **config}, "e": "end"}
+    return Rig(flow(nodes, "s>a a>w w>e"))
+
+
+def test_a_signal_completes_the_node_that_waits_for_it_with_its_payload() -> None:
+    rig = _waiting()
+    assert rig.phase("w") == "signal"
+    events = rig.signal("go", {"answer": 42})
+    assert kinds(events)[:3] == ["SignalReceived", "SignalConsumed", "ActivationCompleted"]
+    assert rig.output == {"answer": 42}
+
+
+def test_a_signal_that_comes_before_anybody_waits_is_kept() -> None:
+    rig = _after_a_step()
+    rig.signal("go", "early")
+    assert [signal.payload for signal in rig.state.signals] == ["early"]
+    rig.complete("a")
+    assert rig.output == "early"
+    assert rig.state.signals == []
+
+
+def test_a_signal_of_another_name_is_kept_and_wakes_nobody() -> None:
+    rig = _waiting()
+    assert kinds(rig.signal("stop")) == ["SignalReceived"]
+    assert rig.phase("w") == "signal"
+
+
+def test_signals_of_one_name_are_consumed_in_the_order_in_which_they_came() -> None:
+    nodes = {
+        "s": "start",
+        "l": {"type": "loop", "count": 3},
+        "w": {"type": "signal", "name": "go", "parent": "l"},
+        "a": "step",
+        "e": "end",
+    }
+    rig = Rig(flow(nodes, "s>a a>l l>e"))
+    for payload in ("one", "two", "three"):
+        rig.signal("go", payload)
+    rig.complete("a")
+    assert rig.output["results"] == ["one", "two", "three"]
+
+
+def test_those_who_wait_for_one_name_are_served_in_the_order_in_which_they_began_to_wait() -> None:
+    wait = {"type": "signal", "name": "go"}
+    rig = Rig(flow({"s": "start", "v": wait, "w": wait}, "s>v s>w"))
+    rig.signal("go", 1)
+    assert [each.node for each in rig.state.activations.values()] == ["w"]
+    rig.signal("go", 2)
+    assert rig.state.final == "COMPLETED"
+
+
+def test_a_signal_with_an_id_seen_before_changes_nothing() -> None:
+    rig = _after_a_step()
+    rig.signal("go", 1, id="x")
+    assert rig.signal("go", 2, id="x") == []
+    assert rig.signal("other", 3, id="x") == []
+    assert [signal.payload for signal in rig.state.signals] == [1]
+
+
+def test_an_id_is_remembered_after_its_signal_has_been_consumed() -> None:
+    nodes = {"s": "start", "v": {"type": "signal", "name": "go"}, "w": {"type": "signal", "name": "go"}}
+    rig = Rig(flow(nodes, "s>v v>w"))
+    rig.signal("go", 1, id="x")
+    assert rig.signal("go", 1, id="x") == []
+    assert rig.phase("w") == "signal"
+
+
+def test_signals_without_an_id_all_count() -> None:
+    rig = _after_a_step()
+    rig.signal("go", 1)
+    rig.signal("go", 1)
+    assert len(rig.state.signals) == 2
+
+
+def test_a_transient_wait_takes_only_what_comes_after_it_began() -> None:
+    rig = _after_a_step(mode="transient")
+    rig.signal("go", "before")
+    rig.complete("a")
+    assert rig.phase("w") == "signal"
+    rig.signal("go", "after")
+    assert rig.output == "after"
+
+
+def test_what_a_transient_wait_passed_over_is_still_there_for_a_persistent_one() -> None:
+    nodes = {
+        "s": "start",
+        "a": "step",
+        "v": {"type": "signal", "name": "go", "mode": "transient"},
+        "w": {"type": "signal", "name": "go"},
+        "e": "end",
+    }
+    rig = Rig(flow(nodes, "s>a a>v v>w w>e"))
+    rig.signal("go", "before")
+    rig.complete("a")
+    rig.signal("go", "after")
+    assert rig.output == "before"
+
+
+def test_a_transient_wait_does_not_hold_up_one_that_is_persistent() -> None:
+    nodes = {
+        "s": "start",
+        "a": "step",
+        "v": {"type": "signal", "name": "go", "mode": "transient"},
+        "w": {"type": "signal", "name": "go"},
+    }
+    rig = Rig(flow(nodes, "s>a a>v a>w"))
+    rig.signal("go", "before")
+    rig.complete("a")
+    assert [each.node for each in rig.state.activations.values()] == ["v"]
+
+
+def test_a_wait_that_is_over_its_time_follows_the_timeout_edge() -> None:
+    rig = _waiting(us=50)
+    rig.wake()
+    assert "late" in rig.begun
+    assert rig.of(e.ActivationFailed)[0].failure.code == "SIGNAL_TIMEOUT"
+    assert rig.state.final == "COMPLETED"
+
+
+def test_a_wait_that_is_over_its_time_fails_the_run_if_no_edge_takes_care_of_it() -> None:
+    rig = Rig(flow({"s": "start", "w": {"type": "signal", "name": "go", "us": 50}}, "s>w"))
+    rig.wake()
+    assert rig.failure.code == "SIGNAL_TIMEOUT"
+
+
+def test_a_signal_needs_a_name() -> None:
+    with pytest.raises(InvalidInput, match="needs a name"):
+        _waiting().signal("")
+
+
+def test_signals_beyond_the_limit_are_refused_and_nothing_is_lost() -> None:
+    rig = Rig(flow({"s": "start", "a": "step"}, "s>a"), limits=Limits(pending_signals=3))
+    for number in range(3):
+        rig.signal("go", number)
+    with pytest.raises(TooMuch) as refused:
+        rig.signal("go", 3)
+    assert refused.value.details["code_of_limit"] == "LIMIT_SIGNALS"
+    assert [signal.payload for signal in rig.state.signals] == [0, 1, 2]
+
+
+def test_a_repeated_signal_is_no_offence_even_when_there_is_no_room() -> None:
+    rig = Rig(flow({"s": "start", "a": "step"}, "s>a"), limits=Limits(pending_signals=1))
+    rig.signal("go", id="x")
+    assert rig.signal("go", id="x") == []
+
+
+def test_a_signal_is_taken_by_a_waiting_node_even_when_others_fill_the_queue() -> None:
+    nodes = {"s": "start", "w": {"type": "signal", "name": "go"}}
+    rig = Rig(flow(nodes, "s>w"), limits=Limits(pending_signals=2))
+    rig.signal("noise")
+    rig.signal("noise")
+    rig.signal("go")
+    assert rig.state.final == "COMPLETED"
+
+
+def test_what_nobody_consumed_is_visible_when_the_run_has_ended() -> None:
+    rig = _waiting()
+    rig.signal("stop", "please")
+    rig.signal("go")
+    assert rig.state.final == "COMPLETED"
+    assert [(signal.name, signal.payload) for signal in rig.state.signals] == [("stop", "please")]
+
+
+def test_a_signal_that_comes_while_the_run_is_winding_up_is_recorded_and_wakes_nobody() -> None:
+    rig = Rig(flow({"s": "start", "a": "step", "w": {"type": "signal", "name": "go"}}, "s>a s>w"))
+    rig.tell(c.Cancel())
+    assert kinds(rig.signal("go")) == ["SignalReceived"]
+    rig.stopped("a")
+    assert len(rig.state.signals) == 1
+
+
+def test_a_node_that_was_withdrawn_waits_no_more() -> None:
+    rig = Rig(
+        flow({"s": "start", "w": {"type": "signal", "name": "go"}, "a": {"type": "step", "cancels": ["w"]}}, "s>w s>a")
+    )
+    rig.complete("a")
+    assert rig.state.waiters == {}
+    assert rig.state.final == "COMPLETED"

@@ -1,0 +1,161 @@
+"""The status that people see, and the reason why a run is not further on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from perdure.model import commands as c
+from perdure.model.policies import SECOND, Limits
+from perdure.model.statuses import FINAL, OPEN, Status
+from tests.kernel.catalogue import flow
+from tests.kernel.rig import Rig
+
+STEP: dict[str, Any] = {"a": "step"}
+SLEEP: dict[str, Any] = {"z": {"type": "sleep", "us": 50}}
+SIGNAL: dict[str, Any] = {"w": {"type": "signal", "name": "go"}}
+CHILD: dict[str, Any] = {"k": "call"}
+
+
+def _rig(*parts: dict[str, Any], **limits: int) -> Rig:
+    nodes: dict[str, Any] = {"s": "start"}
+    for part in parts:
+        nodes |= part
+    return Rig(flow(nodes, " ".join(f"s>{id}" for id in nodes if id != "s")), limits=Limits(**limits))
+
+
+def _told(rig: Rig, *commands: c.Command) -> Rig:
+    for command in commands:
+        rig.tell(command)
+    return rig
+
+
+CASES: list[tuple[Status, Callable[[], Rig]]] = [
+    (Status.QUEUED, lambda: Rig(flow({"s": "start"}), started=False)),
+    (Status.RUNNING, lambda: _rig(STEP)),
+    (Status.RUNNING, lambda: _rig(STEP, SIGNAL, SLEEP)),
+    (Status.RUNNING, lambda: _told(_rig(STEP), c.Cancel())),
+    (Status.WAITING, lambda: _rig(SIGNAL)),
+    (Status.WAITING, lambda: _rig(CHILD)),
+    (Status.WAITING, lambda: _rig(SIGNAL, SLEEP)),
+    (Status.WAITING, lambda: _rig({"l": {"type": "loop", "items": [], "add": "more"}})),
+    (Status.SLEEPING, lambda: _rig(SLEEP)),
+    (Status.SUSPENDED, lambda: _told(_rig(STEP), c.Suspend())),
+    (Status.COMPLETED, _rig),
+    (Status.FAILED, lambda: _rig({"f": "refuse"})),
+    (Status.CANCELLED, lambda: _told(_rig(SLEEP), c.Cancel())),
+    (Status.TIMED_OUT, lambda: _told(_rig(STEP, active_time=0), c.FireTimers(), c.CancelDone(2))),
+]
+
+
+@pytest.mark.parametrize(("status", "make"), CASES, ids=[f"{i}-{status}" for i, (status, _) in enumerate(CASES)])
+def test_a_run_has_the_status_that_follows_from_its_state(status: Status, make: Callable[[], Rig]) -> None:
+    rig = make()
+    assert rig.status is status
+    assert (rig.reasons == []) == status.is_final
+
+
+def test_every_status_can_be_reached() -> None:
+    assert {status for status, _ in CASES} == set(Status) == FINAL | OPEN
+
+
+def test_a_pause_between_attempts_is_sleeping() -> None:
+    rig = Rig(flow({"s": "start", "a": {"type": "step", "retry": {"attempts": 2}}}, "s>a"))
+    rig.fail("a", retryable=True)
+    assert rig.status is Status.SLEEPING
+
+
+def test_a_run_whose_turn_was_cut_short_is_running() -> None:
+    nodes = {"s": "start"} | {f"z{i}": {"type": "sleep", "us": 50} for i in range(300)}
+    rig = Rig(flow(nodes, " ".join(f"s>z{i}" for i in range(300))), limits=Limits(activations=1000))
+    assert rig.status is Status.RUNNING
+    rig.tell(c.Proceed())
+    assert rig.status is Status.SLEEPING
+
+
+# -- why it is not moving ----------------------------------------------------------------------------------------------
+
+
+def _only(rig: Rig) -> Any:
+    (reason,) = rig.reasons
+    return reason
+
+
+def test_it_waits_for_a_worker() -> None:
+    assert _only(Rig(flow({"s": "start"}), started=False)).kind == "queued"
+
+
+def test_a_node_is_executing() -> None:
+    reason = _only(_rig(STEP))
+    assert (reason.kind, reason.node, reason.text) == ("executing", "a", "a is executing (attempt 1)")
+
+
+def test_a_node_waits_for_its_next_attempt() -> None:
+    rig = Rig(flow({"s": "start", "a": {"type": "step", "retry": {"attempts": 2, "initial": 7}}}, "s>a"))
+    rig.fail("a", retryable=True)
+    reason = _only(rig)
+    assert (reason.kind, reason.node, reason.due) == ("retrying", "a", rig.now + 7 * SECOND)
+
+
+def test_a_node_sleeps_until() -> None:
+    rig = _rig(SLEEP)
+    reason = _only(rig)
+    assert (reason.kind, reason.node, reason.due) == ("sleeping", "z", rig.now + 50)
+
+
+def test_a_node_waits_for_a_signal() -> None:
+    reason = _only(_rig({"w": {"type": "signal", "name": "go", "us": 9}}))
+    assert (reason.kind, reason.subject) == ("signal", "go")
+    assert reason.due is not None
+    assert "'go'" in reason.text
+
+
+def test_a_node_waits_for_a_child() -> None:
+    rig = _rig(CHILD)
+    assert (_only(rig).kind, _only(rig).subject) == ("child", rig.live("k").child)
+
+
+def test_a_loop_waits_for_its_iterations() -> None:
+    nodes = {"s": "start", "l": {"type": "loop", "count": 1}, "w": {"type": "signal", "name": "go", "parent": "l"}}
+    rig = Rig(flow(nodes, "s>l"))
+    assert [reason.kind for reason in rig.reasons] == ["loop", "signal"]
+
+
+def test_a_loop_waits_for_items() -> None:
+    rig = _rig({"l": {"type": "loop", "items": [], "add": "more"}})
+    reason = rig.reasons[-1]
+    assert (reason.kind, reason.node, reason.subject) == ("items", "l", "more")
+    rig.signal("more")
+    assert rig.status is Status.COMPLETED
+
+
+def test_a_handler_was_told_to_stop() -> None:
+    rig = _told(_rig(STEP), c.Cancel())
+    assert [reason.kind for reason in rig.reasons] == ["closing", "cancelling"]
+    assert rig.reasons[0].text == "winding up as CANCELLED"
+
+
+def test_somebody_suspended_it() -> None:
+    rig = _told(_rig(SLEEP), c.Suspend("maintenance"))
+    assert rig.reasons[0].text == "suspended: maintenance"
+    assert _told(_rig(SLEEP), c.Suspend()).reasons[0].text == "suspended"
+
+
+def test_a_node_waits_for_a_mutex() -> None:
+    rig = _rig({"a": {"type": "step", "mutex": "m"}, "b": {"type": "step", "mutex": "m"}})
+    held = next(reason for reason in rig.reasons if reason.node == "b")
+    assert (held.kind, held.subject) == ("mutex", "m")
+
+
+def test_a_node_waits_for_a_milestone() -> None:
+    rig = _rig({"a": "step", "b": {"type": "step", "milestone": {"after": "a"}}})
+    held = next(reason for reason in rig.reasons if reason.node == "b")
+    assert (held.kind, held.subject) == ("milestone", "a")
+
+
+def test_a_node_waits_for_a_free_place() -> None:
+    rig = Rig(flow({"s": "start", "a": "step", "b": "step"}, "s>a s>b", max_parallel=1))
+    held = next(reason for reason in rig.reasons if reason.node == "b")
+    assert held.kind == "slot"
