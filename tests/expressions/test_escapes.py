@@ -1,12 +1,10 @@
 """The escape corpus: each string is a plain JSON value or an ExpressionError, quickly, and nothing else happens."""
 
-import ast
 import json
 import math
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,55 +12,10 @@ import pytest
 
 from perdure.errors import ExpressionError
 from perdure.expressions import check_expression, check_template, compile_expression, compile_template
-from perdure.expressions.emit.pieces import FILENAME
+from tests.expressions.escape_watch import DATA, FORMS, SECRET, read_corpus
 
-CORPUS = [
-    line.encode("latin-1", "backslashreplace").decode("unicode_escape") if "\\" in line else line
-    for line in (Path(__file__).parent / "escape_corpus.txt").read_text(encoding="utf-8").splitlines()
-    if line and not line.startswith("# ")
-]
+CORPUS = read_corpus()
 LONGEST = 0.05
-
-SECRET = "s3cr3t-canary"
-DATA: dict[str, Any] = {
-    "order": {"total": 150, "items": [{"name": "Desk"}], "note": None},
-    "user": {"name": "Ada", "roles": ["buyer"], "template": "{{secret}} ${secret}"},
-    "secret": SECRET,
-}
-
-# -- what happens in the process while something is evaluated ----------------------------------------------------------
-
-_seen: list[str] = []
-_watching = False
-
-
-def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _watching:
-        return
-    allowed = {
-        "compile": lambda: isinstance(arguments[0], ast.Module),  # the rewritten tree; never text
-        "builtins.id": lambda: True,
-        "object.__getattr__": lambda: arguments[1] in {"tb_frame", "f_code"},  # to find the place of an error
-        "object.__setattr__": lambda: arguments[1] == "__kwdefaults__",  # of the function that was just made
-        "function.__new__": lambda: arguments[0].co_filename == FILENAME,
-    }.get(event)
-    if allowed is None or not allowed():
-        _seen.append(f"{event} {arguments!r:.80}")
-
-
-sys.addaudithook(_hook)
-
-
-@contextmanager
-def watched() -> Iterator[list[str]]:
-    """Every audited act of the interpreter: imports, files, processes, sockets, frames, `exec` …"""
-    global _watching  # noqa: PLW0603 - a hook cannot be removed, so it is switched
-    _seen.clear()
-    _watching = True
-    try:
-        yield _seen
-    finally:
-        _watching = False
 
 
 def is_json(value: Any) -> bool:
@@ -99,31 +52,35 @@ def test_the_corpus_is_large() -> None:
 
 
 @pytest.mark.parametrize("source", CORPUS, ids=lambda source: ascii(source)[:50])
-def test_an_escape_has_no_effect(source: str) -> None:
+def test_an_escape_gives_json_or_an_error(source: str) -> None:
     before = json.dumps(DATA)
-    with watched() as acts:
-        found = attempt(source)
-        problems = check_expression(source)
+    found = attempt(source)
+    problems = check_expression(source)
     assert isinstance(found, ExpressionError) or is_json(found), type(found)
     assert isinstance(found, ExpressionError) or not problems
-    assert acts == []
     assert json.dumps(DATA) == before
-    assert SECRET not in repr(found) or source == "secret"
+    assert SECRET not in repr(found)
 
 
-@pytest.mark.parametrize("source", CORPUS, ids=lambda source: ascii(source)[:50])
-@pytest.mark.parametrize("form", ["@@", "${@@}", "{{@@}}", "a ${@@} b {{@@}}"])
-def test_an_escape_has_no_effect_inside_a_template(source: str, form: str) -> None:
-    text = form.replace("@@", source)
-    with watched() as acts:
-        strict = attempt_template(text, "strict")
-        lenient = attempt_template(text, "lenient")
+@pytest.mark.parametrize("mode", ["strict", "lenient"])
+@pytest.mark.parametrize("form", FORMS)
+def test_an_escape_gives_json_or_an_error_inside_a_template(form: str, mode: str) -> None:
+    for source in CORPUS:
+        text = form.replace("@@", source)
         check_template(text)
-    for found in (strict, lenient):
-        assert isinstance(found, ExpressionError) or is_json(found), type(found)
-        if "." not in {source, text} and "{{.}}" not in text and "{{#.}}" not in text:
-            assert SECRET not in repr(found)
-    assert acts == []
+        found = attempt_template(text, mode)
+        assert isinstance(found, ExpressionError) or is_json(found), (text, type(found))
+        if "{{.}}" not in text and "{{#.}}" not in text:  # the whole environment, which the author may read anyway
+            assert SECRET not in repr(found), text
+
+
+def test_nothing_else_happens_in_the_process() -> None:
+    """In a process of its own, because a hook of the interpreter slows it down and cannot be removed."""
+    script = Path(__file__).parent / "escape_watch.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=True)
+    report = json.loads(done.stdout)
+    assert report["evaluated"] == len(CORPUS) * (1 + 2 * len(FORMS))
+    assert report["acts"] == []
 
 
 @pytest.mark.serial
@@ -131,9 +88,9 @@ def test_an_escape_takes_no_longer_than_fifty_milliseconds() -> None:
     slow = []
     for source in CORPUS:
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.thread_time()
             attempt(source)
-            took = time.perf_counter() - start
+            took = time.thread_time() - start
             if took <= LONGEST:
                 break
         else:

@@ -18,6 +18,7 @@ from perdure.expressions.places import nearest
 from perdure.expressions.values import Json, is_number, is_object, with_article
 
 _NUMBERS: Final = frozenset({int, float})
+_USUAL: Final = 2**63  # a number between this and its negative is certainly finite and short
 _LONG = 1_024  # characters above which comparing text is paid for
 
 
@@ -115,8 +116,9 @@ def chain(meter: Meter, ops: tuple[str, ...], *operands: Json) -> bool:
 
 
 def add(meter: Meter, a: Any, b: Any) -> Json:
-    if is_number(a) and is_number(b):
-        return checked(a + b)
+    if type(a) in _NUMBERS and type(b) in _NUMBERS:
+        found = a + b
+        return found if -_USUAL < found < _USUAL else checked(found)
     if isinstance(a, str) and isinstance(b, str):
         spend_text(meter, len(a) + len(b))
         return a + b
@@ -129,12 +131,14 @@ def add(meter: Meter, a: Any, b: Any) -> Json:
 
 def sub(meter: Meter, a: Any, b: Any) -> Json:
     _numbers(a, b, "subtracted")
-    return checked(a - b)
+    found = a - b
+    return found if -_USUAL < found < _USUAL else checked(found)
 
 
 def mul(meter: Meter, a: Any, b: Any) -> Json:
-    if is_number(a) and is_number(b):
-        return checked(a * b)
+    if type(a) in _NUMBERS and type(b) in _NUMBERS:
+        found = a * b
+        return found if -_USUAL < found < _USUAL else checked(found)
     if type(a) is int:
         a, b = b, a
     if type(b) is int and isinstance(a, str):
@@ -184,7 +188,7 @@ def positive(a: Any) -> Json:
 
 
 def _numbers(a: Json, b: Json, verb: str) -> None:
-    if not (is_number(a) and is_number(b)):
+    if type(a) not in _NUMBERS or type(b) not in _NUMBERS:
         raise ExpressionFailed(f"{with_article(a)} and {with_article(b)} cannot be {verb}")
 
 

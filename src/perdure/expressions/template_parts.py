@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perdure.errors import ExpressionError
+from perdure.expressions.expression import Evaluate
 from perdure.expressions.mustache import Hole, Variable
-from perdure.expressions.rendering import Rendering, Text
+from perdure.expressions.rendering import Escape, Rendering, Text
 from perdure.expressions.values import MISSING, Json
 
 
@@ -18,6 +19,10 @@ class Whole:
     def __init__(self, source: str, part: Hole | Variable) -> None:
         self.source = source
         self.part = part
+
+    def direct(self, escape: Escape) -> Evaluate | None:
+        """The function that is all there is to resolving an expression that stands alone."""
+        return self.part.expression.evaluate if isinstance(self.part, Hole) and escape == "none" else None
 
     def resolve(self, to: Rendering) -> Json:
         part = self.part

@@ -18,6 +18,7 @@ from perdure.expressions.expression import Problem
 from perdure.expressions.limits import DEFAULT_LIMITS, Limits
 from perdure.expressions.rendering import Escape, Mode, Rendering, Text
 from perdure.expressions.template_compiler import Compiler
+from perdure.expressions.template_parts import Whole
 from perdure.expressions.values import Env, Json
 
 Partials = Mapping[str, str]
@@ -26,7 +27,7 @@ Partials = Mapping[str, str]
 class Template:
     """A compiled template. Made by `compile_template`; immutable and safe to share between threads."""
 
-    __slots__ = ("_escape", "_limits", "_mode", "_partials", "_root", "is_static", "names", "reads", "value")
+    __slots__ = ("_direct", "_escape", "_limits", "_mode", "_partials", "_root", "is_static", "names", "reads", "value")
 
     #: What it was compiled from.
     value: Json
@@ -46,6 +47,7 @@ class Template:
         self._limits = limits
         self._partials = partials
         self.is_static = self._root is None
+        self._direct = self._root.direct(escape) if isinstance(self._root, Whole) else None
         self.reads = frozenset(compiler.reads)
         self.names = frozenset(str(each[0]) for each in self.reads)
 
@@ -57,6 +59,11 @@ class Template:
         """
         if self._root is None:
             return self.value
+        if self._direct is not None:
+            try:
+                return self._direct(env)
+            except ExpressionError:
+                pass  # the long way finds out what it means in this mode, and where it is
         return self._root.resolve(Rendering(env, mode or self._mode, self._escape, self._limits, self._partial))
 
     def _partial(self, name: str, indent: str) -> Text | None:

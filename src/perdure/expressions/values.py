@@ -118,10 +118,10 @@ def weigh(value: Json, meter: Meter, seen: dict[int, int], depth: int = 0) -> in
     for each in parts:
         if type(each) is str:
             total += len(each) + 3
-        elif type(each) is dict or type(each) is list:
-            total += weigh(each, meter, seen, depth + 1)
+        elif type(each) in _KINDS and type(each) is not dict and type(each) is not list:
+            total += _leaf(each)
         else:
-            total += _leaf(each) if type(each) in _KINDS else weigh(each, meter, seen, depth + 1)
+            total += weigh(each, meter, seen, depth + 1) + 1
     seen[id(value)] = total
     return total
 
@@ -134,8 +134,8 @@ def _leaf(value: Json) -> int:
 
 def bounded(value: Json, meter: Meter, most: int) -> Json:
     """The result of an expression that builds lists or objects, if it is not too large to be kept."""
-    if isinstance(value, str | list | dict):
-        size = len(value) if isinstance(value, str) else weigh(value, meter, {})
+    if type(value) is str or type(value) is list or type(value) is dict:
+        size = len(value) if type(value) is str else weigh(value, meter, {})
         if size > most:
             raise ExpressionLimit(f"the result would take about {size:,} bytes of JSON, more than {most:,}")
     return value

@@ -65,9 +65,15 @@ def _walked(value: Any, spot: Spot, fault: Exception, text: str) -> ExpressionEr
                 value = index(value, step) if isinstance(step, int) else member(value, step)
         except ExpressionError as found:
             return found
+    # Newer Pythons have put the variables of a comprehension away by now. The key is known all the same.
+    key = spot.steps[-1] if spot.steps else ""
+    if isinstance(fault, KeyError):
+        return ValueMissing(f"the object has no key {key!r}")
     if isinstance(fault, LookupError):
-        return ValueMissing("the object has no such key")
-    return ExpressionFailed(f"the value before {spot.steps[-1]!r} has no keys" if spot.steps else str(fault))
+        return ValueMissing(f"there is no item {key}")
+    if "NoneType" in str(fault):
+        return ValueMissing(f"null has no key {key!r}")
+    return ExpressionFailed(f"the value has no keys, so no {key!r}")
 
 
 def _sentence(fault: ExpressionError, text: str) -> str:

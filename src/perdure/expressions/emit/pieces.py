@@ -132,6 +132,8 @@ def function(body: ast.expr, meter: tuple[int, int], *, metered: bool) -> ast.Mo
         decorator_list=[],
         **_at(1),
     )
+    if "type_params" in ast.FunctionDef._fields:  # Python 3.12 and later insist on it
+        made.type_params = []  # type: ignore[attr-defined, unused-ignore]
     return ast.Module(body=[made], type_ignores=[])
 
 
