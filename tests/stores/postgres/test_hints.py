@@ -14,6 +14,13 @@ from perdure.testing.faultproxy import FaultProxy, Mode
 from tests.stores.postgres.conftest import OpenStore
 from tests.stores.postgres.making import committed, server, sleeper, start, turn
 
+
+@pytest.fixture
+def postgres_url(migrated_url: str) -> str:
+    """One that other tests use after us."""
+    return migrated_url
+
+
 Heard = list[tuple[Hint, str]]
 
 
@@ -24,9 +31,11 @@ def listen(store: PostgresStore) -> Heard:
 
 
 async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.01)
+    for _ in range(int(seconds / 0.01)):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come to that")
 
 
 @pytest.fixture

@@ -45,8 +45,8 @@ def must_reconnect(problem: BaseException) -> bool:
     return getattr(problem, "sqlstate", None) == "25006"
 
 
-def is_one_turns_fault(problem: Exception) -> bool:
-    """Whether a group that failed like this may succeed without one of its turns."""
+def is_one_items_fault(problem: Exception) -> bool:
+    """Whether a group that failed like this may succeed without one of its items."""
     if not isinstance(problem, StoreError):
         return True  # a value that cannot be encoded
     state = problem.details.get("sqlstate")

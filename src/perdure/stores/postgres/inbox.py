@@ -9,6 +9,7 @@ import msgspec
 from perdure.ports.hints import Hint
 from perdure.ports.inbox import Received, Sent, Waiting
 from perdure.stores.postgres.hints import PostgresHints
+from perdure.stores.postgres.isolation import around_held, isolating
 from perdure.stores.postgres.lanes import Lanes
 from perdure.stores.postgres.links import Pool
 from perdure.stores.postgres.queries import load_queries
@@ -30,14 +31,21 @@ class PostgresInbox:
         self._hints = hints
         self._now = now
         self._lanes: Lanes[_Sending, Sent] = Lanes(
-            self._send_group, width=1, limit=GROUP, weight=lambda each: len(each.command)
+            self._send_group, width=1, limit=GROUP, deadline=pool.deadline, weight=lambda each: len(each.command)
         )
 
     async def send(self, namespace: str, run: str, command: bytes, request_id: str) -> Sent:
         return await self._lanes.submit(_Sending(namespace, run, command, request_id))
 
-    async def _send_group(self, group: Sequence[_Sending]) -> Sequence[Sent | BaseException]:
-        rows = await self._pool.fetch_here(
+    async def _send_group(self, group: Sequence[_Sending], ends: float) -> Sequence[Sent | BaseException]:
+        return await isolating(self._send_around_held, group, ends)
+
+    async def _send_around_held(self, group: Sequence[_Sending], ends: float) -> Sequence[Sent | BaseException]:
+        return await around_held(self._pool, self._send, group, ends, lambda each: each.run)
+
+    async def _send(self, group: Sequence[_Sending], ends: float) -> Sequence[Sent | BaseException]:
+        rows = await self._pool.fetch_by(
+            ends,
             _SQL["send"],
             [each.namespace for each in group],
             [each.run for each in group],

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from zlib import crc32
 
-from perdure.errors import CommitUnknown, StoreUnavailable
+from perdure.errors import StoreUnavailable
 from perdure.model.codec import decode_refs
 from perdure.ports.hints import Hint
 from perdure.ports.journal import (
@@ -23,8 +22,9 @@ from perdure.ports.journal import (
     TurnWrite,
     Verdict,
 )
-from perdure.stores.postgres.failures import AnswerLost, is_one_turns_fault
+from perdure.stores.postgres.failures import AnswerLost
 from perdure.stores.postgres.hints import PostgresHints
+from perdure.stores.postgres.isolation import around_held, isolating
 from perdure.stores.postgres.lanes import Lanes
 from perdure.stores.postgres.links import Pool, Rows
 from perdure.stores.postgres.queries import load_queries
@@ -55,9 +55,16 @@ class PostgresJournal:
         self._hints = hints
         self._now = now
         self._lanes: Lanes[TurnWrite, Outcome] = Lanes(
-            self._write_group, width=committers.size, limit=GROUP, name=lambda turn: turn.run, weight=weight
+            self._write_group,
+            width=committers.size,
+            limit=GROUP,
+            deadline=committers.deadline,
+            name=lambda turn: turn.run,
+            weight=weight,
         )
-        self._loads: Lanes[str, Loaded | None] = Lanes(self._load_group, width=2, limit=LOADS)
+        self._loads: Lanes[str, Loaded | None] = Lanes(
+            self._load_group, width=2, limit=LOADS, deadline=readers.deadline
+        )
 
     def commit(self, turn: TurnWrite) -> Awaitable[Outcome]:
         return self._lanes.submit(turn)
@@ -78,35 +85,19 @@ class PostgresJournal:
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    async def _write_group(self, turns: Sequence[TurnWrite]) -> Sequence[Outcome | BaseException]:
-        gives_up = asyncio.get_running_loop().time() + self._committers.deadline
-        return await self._write_or_split(turns, gives_up)
+    async def _write_group(self, turns: Sequence[TurnWrite], ends: float) -> Sequence[Outcome | BaseException]:
+        return await isolating(self._write_around_held, turns, ends)
 
-    async def _write_or_split(self, turns: Sequence[TurnWrite], gives_up: float) -> Sequence[Outcome | BaseException]:
-        """The whole group, or if the server refuses it, its halves: a poisonous turn fails alone."""
-        try:
-            return await self._write(turns)
-        except AnswerLost as problem:
-            unknown = f"whether the turn is committed is not known: {problem.message}"
-            return [CommitUnknown(unknown, remedy="read the head again") for _ in turns]
-        except Exception as problem:
-            if len(turns) == 1 or not is_one_turns_fault(problem):
-                return [problem] * len(turns)
-        if asyncio.get_running_loop().time() > gives_up:
-            return [StoreUnavailable("the group could not be written in time", remedy="try again") for _ in turns]
-        half = len(turns) // 2
-        return [
-            *await self._write_or_split(turns[:half], gives_up),
-            *await self._write_or_split(turns[half:], gives_up),
-        ]
+    async def _write_around_held(self, turns: Sequence[TurnWrite], ends: float) -> Sequence[Outcome | BaseException]:
+        return await around_held(self._committers, self._write, turns, ends, lambda turn: turn.run)
 
-    async def _write(self, turns: Sequence[TurnWrite]) -> Sequence[Outcome | BaseException]:
+    async def _write(self, turns: Sequence[TurnWrite], ends: float) -> Sequence[Outcome | BaseException]:
         columns = plain_columns(turns)
         if all(map(is_plain, turns)):
-            rows = await self._committers.fetch_here(_SQL["commit_turns"], *columns, self._now())
+            rows = await self._committers.fetch_by(ends, _SQL["commit_turns"], *columns, self._now())
         else:
             further = further_columns(turns, await pack_all(turns))
-            rows = await self._committers.fetch_here(_SQL["commit_full_turns"], *columns, *further, self._now())
+            rows = await self._committers.fetch_by(ends, _SQL["commit_full_turns"], *columns, *further, self._now())
         if not rows:
             self._tell(turns)
             return [COMMITTED] * len(turns)
@@ -140,19 +131,26 @@ class PostgresJournal:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    async def _load_group(self, runs: Sequence[str]) -> Sequence[Loaded | BaseException | None]:
-        return await self._load_older(runs, [None] * len(runs))
+    async def _load_group(self, runs: Sequence[str], ends: float) -> Sequence[Loaded | BaseException | None]:
+        return await isolating(self._load_newest, runs, ends)
+
+    async def _load_newest(self, runs: Sequence[str], ends: float) -> Sequence[Loaded | BaseException | None]:
+        try:
+            return await self._load_older(runs, [None] * len(runs), ends)
+        except AnswerLost as problem:
+            raise StoreUnavailable(problem.message, remedy="try again") from problem  # nothing was to be committed
 
     async def _load_older(
-        self, runs: Sequence[str], older: Sequence[int | None]
+        self, runs: Sequence[str], older: Sequence[int | None], ends: float
     ) -> list[Loaded | BaseException | None]:
         """From snapshots older than that. Heads first, then the rows up to them: rows never change, so together they
         are one moment."""
-        heads = {row["id"]: row for row in await self._readers.fetch_here(_SQL["heads"], list(runs), list(older))}
+        heads = {row["id"]: row for row in await self._readers.fetch_by(ends, _SQL["heads"], list(runs), list(older))}
         rows: dict[str, list[Row]] = defaultdict(list)
         wanted: dict[tuple[str, str], None] = {}
         if heads:
-            found = await self._readers.fetch_here(
+            found = await self._readers.fetch_by(
+                ends,
                 _SQL["rows"],
                 list(heads),
                 [row["snapshot_seq"] or 0 for row in heads.values()],
@@ -162,7 +160,7 @@ class PostgresJournal:
                 rows[row["run"]].append(row_of(row))
                 if row["refs"]:
                     wanted.update(((row["run"], ref.hash), None) for ref in decode_refs(row["refs"]))
-        blobs = await self._fetch_blobs(list(wanted))
+        blobs = await self._fetch_blobs(list(wanted), ends)
         loaded: list[Loaded | BaseException | None] = []
         for run in runs:
             head = heads.get(run)
@@ -172,17 +170,17 @@ class PostgresJournal:
                 loaded.append(Loaded(head_of(head), 0, None, rows[run], blobs[run]))
             elif crc32(head["snapshot"]) != head["crc"]:
                 _log.warning("the snapshot of run %s at %s is damaged; an older one serves", run, head["snapshot_seq"])
-                loaded += await self._load_older([run], [head["snapshot_seq"]])
+                loaded += await self._load_older([run], [head["snapshot_seq"]], ends)
             else:
                 snapshot = await unpack_off_loop(head["packed"], head["snapshot"])
                 loaded.append(Loaded(head_of(head), head["snapshot_seq"], snapshot, rows[run], blobs[run]))
         return loaded
 
-    async def _fetch_blobs(self, wanted: Sequence[tuple[str, str]]) -> dict[str, dict[str, bytes]]:
+    async def _fetch_blobs(self, wanted: Sequence[tuple[str, str]], ends: float) -> dict[str, dict[str, bytes]]:
         blobs: dict[str, dict[str, bytes]] = defaultdict(dict)
         if wanted:
             runs, names = [run for run, _ in wanted], [name for _, name in wanted]
-            rows = await self._readers.fetch_here(_BLOBS["fetch"], runs, names)
+            rows = await self._readers.fetch_by(ends, _BLOBS["fetch"], runs, names)
             parts: dict[tuple[str, str], list[bytes]] = defaultdict(list)
             for row in rows:
                 parts[row["run"], row["hash"]].append(await unpack_off_loop(row["packed"], row["data"]))

@@ -15,14 +15,19 @@ from perdure.errors import PerdureError, StoreUnavailable
 
 T = TypeVar("T")
 R = TypeVar("R")
-Write: TypeAlias = Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]]]
+Write: TypeAlias = Callable[[Sequence[T], float], Awaitable[Sequence[R | BaseException]]]
+LEAST_SECONDS = 1.0
+"""What a group gets even if one of its items has waited for long."""
+
+_Entry: TypeAlias = tuple[T, asyncio.Future[R], float]
 
 
 class Lanes(Generic[T, R]):
     """At most `width` groups at a time, each of at most `limit` items and about `max_weight`.
 
     Of items with the same `name` one at a time is under way, in the order in which they came. `write` answers each item
-    of a group with a result or an error, in order.
+    of a group with a result or an error, in order, and is told by what time of the loop's clock. `deadline` is the time
+    an item has from its submission.
     """
 
     def __init__(
@@ -31,6 +36,7 @@ class Lanes(Generic[T, R]):
         *,
         width: int,
         limit: int,
+        deadline: float,
         name: Callable[[T], str] | None = None,
         weight: Callable[[T], int] | None = None,
         max_weight: int = 4 << 20,
@@ -38,10 +44,11 @@ class Lanes(Generic[T, R]):
         self._write = write
         self._width = width
         self._limit = limit
+        self._deadline = deadline
         self._name = name
         self._weight = weight
         self._max_weight = max_weight
-        self._queue: deque[tuple[T, asyncio.Future[R]]] = deque()
+        self._queue: deque[_Entry[T, R]] = deque()
         self._names: set[str] = set()
         self._busy: set[asyncio.Task[None]] = set()
         self._scheduled = False
@@ -53,7 +60,7 @@ class Lanes(Generic[T, R]):
         if self._closed:
             future.set_exception(StoreUnavailable("the store is closed"))
             return future
-        self._queue.append((item, future))
+        self._queue.append((item, future, loop.time() + self._deadline))
         if not self._scheduled and len(self._busy) < self._width:
             # Not now but when everybody who is awake has had a chance to join.
             self._scheduled = True
@@ -75,25 +82,30 @@ class Lanes(Generic[T, R]):
             lane.add_done_callback(self._busy.discard)
 
     async def _run(self) -> None:
-        while group := self._take():
+        now = asyncio.get_running_loop().time
+        while group := self._take(now()):
             results: Sequence[R | BaseException]
             try:
-                results = await self._write([item for item, _ in group])
+                ends = max(min(ends for _, _, ends in group), now() + LEAST_SECONDS)
+                results = await self._write([item for item, _, _ in group], ends)
             except Exception as problem:
                 results = [problem] * len(group)
             if self._name is not None:
-                self._names.difference_update([self._name(item) for item, _ in group])
-            for (_, future), result in zip(group, results, strict=True):
+                self._names.difference_update([self._name(item) for item, _, _ in group])
+            for (_, future, _), result in zip(group, results, strict=True):
                 _answer(future, result)
             await asyncio.sleep(0)  # let those who were answered queue their next
 
-    def _take(self) -> list[tuple[T, asyncio.Future[R]]]:
+    def _take(self, now: float) -> list[_Entry[T, R]]:
         queue, names = self._queue, self._names
-        group: list[tuple[T, asyncio.Future[R]]] = []
-        later: list[tuple[T, asyncio.Future[R]]] = []
+        group: list[_Entry[T, R]] = []
+        later: list[_Entry[T, R]] = []
         weight = 0
         while queue and len(group) < self._limit and weight < self._max_weight:
             entry = queue.popleft()
+            if entry[2] <= now:
+                _answer(entry[1], StoreUnavailable("the database did not answer in time", remedy="try again"))
+                continue
             if self._name is not None:
                 name = self._name(entry[0])
                 if name in names:

@@ -78,9 +78,11 @@ class Link:
         self._connection: Connection | None = None
 
     async def fetch(self, query: str, *args: object) -> Rows:
-        """The rows of one statement. Raises `AnswerLost` if it may have been committed nevertheless."""
+        return await self.fetch_by(asyncio.get_running_loop().time() + self._deadline, query, *args)
+
+    async def fetch_by(self, ends: float, query: str, *args: object) -> Rows:
+        """The rows of one statement, by that time. Raises `AnswerLost` if it may have been committed nevertheless."""
         loop = asyncio.get_running_loop()
-        ends = loop.time() + self._deadline
         attempt = 1
         while True:
             connection = await self.connected(ends)
@@ -164,7 +166,8 @@ class Pool:
 
     async def fetch(self, query: str, *args: object) -> Rows:
         """Like `Link.fetch`. A caller that is cancelled does not cut its statement in half: it ends by itself."""
-        task = asyncio.ensure_future(self.fetch_here(query, *args))
+        ends = asyncio.get_running_loop().time() + self.deadline
+        task = asyncio.ensure_future(self.fetch_by(ends, query, *args))
         self._under_way.add(task)
         task.add_done_callback(self._ended)
         return await asyncio.shield(task)
@@ -174,33 +177,37 @@ class Pool:
         if not task.cancelled():
             task.exception()  # somebody was told, or nobody waits any more
 
-    async def fetch_here(self, query: str, *args: object) -> Rows:
+    async def fetch_by(self, ends: float, query: str, *args: object) -> Rows:
         """The same in the caller's own task, for callers that are never cancelled."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
         if self._turnstile.locked():
-            await self._queue_up()
+            await self._queue_up(ends)
         else:
             await self._turnstile.acquire()
         link = self._free.pop()
         try:
-            return await link.fetch(query, *args)
+            return await link.fetch_by(ends, query, *args)
         finally:
             self._free.append(link)
             self._turnstile.release()
 
-    async def _queue_up(self) -> None:
+    async def _queue_up(self, ends: float) -> None:
         try:
-            async with asyncio.timeout(self.deadline):
+            async with asyncio.timeout_at(ends):
                 await self._turnstile.acquire()
         except TimeoutError as problem:
             raise StoreUnavailable("no connection became free in time", remedy="a larger pool") from problem
 
-    async def close(self) -> None:
-        self._closed = True
+    async def disconnect(self) -> None:
+        """Lets go of the connections; the next call opens new ones."""
         if self._under_way:
             await asyncio.wait(self._under_way)
         await asyncio.gather(*(link.close() for link in self._links))
+
+    async def close(self) -> None:
+        self._closed = True
+        await self.disconnect()
 
 
 def one(rows: Rows) -> Any:

@@ -39,6 +39,5 @@ class PostgresRuns:
 
     async def repair(self, head: Head) -> None:
         attributes = encode_json(head.attributes).decode()
-        await self._pool.fetch(
-            _SQL["repair"], head.run, head.status, head.wake_at, attributes, head.result, head.closed_at
-        )
+        values = (head.status, head.wake_at, attributes, head.result, head.closed_at, head.seq)
+        await self._pool.fetch(_SQL["repair"], head.run, *values)

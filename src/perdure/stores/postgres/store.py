@@ -61,10 +61,14 @@ class PostgresStore:
         return self._clock.now() if self._clock is not None else None
 
     async def open(self) -> None:
-        await self._check_server()
-        await bring_up(self._target, migrate=self._migrate)
-        await self.hints.open()
-        await self.ownership.forget()
+        try:
+            await self._check_server()
+            await bring_up(self._target, migrate=self._migrate)
+            await self.ownership.forget()
+            await self.hints.open()
+        except BaseException:
+            await self._pool.disconnect()
+            raise
 
     async def migrate(self, *, contract: bool = False) -> None:
         """Only the schema. With `contract` also what must wait until no older program runs on this database."""

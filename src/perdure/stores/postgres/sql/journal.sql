@@ -10,6 +10,12 @@ SELECT * FROM commit_full_turns(
     $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60, $61, $62, $63, $64, $65, $66,
     $67, $68)
 
+-- name: held
+-- Heads that somebody else has locked.
+SELECT id FROM runs WHERE id = ANY ($1::text[])
+EXCEPT
+SELECT id FROM (SELECT r.id FROM runs r WHERE r.id = ANY ($1::text[]) FOR NO KEY UPDATE SKIP LOCKED) AS free
+
 -- name: head
 SELECT * FROM runs WHERE id = $1
 

@@ -8,7 +8,7 @@ WITH clock AS MATERIALIZED (
     WHERE o.due_at <= (SELECT now FROM clock)
       AND NOT EXISTS (SELECT FROM outbox e WHERE e.run = o.run AND (e.seq, e.position) < (o.seq, o.position))
     ORDER BY o.due_at LIMIT $2 FOR UPDATE OF o SKIP LOCKED
-), ready AS (
+), ready AS MATERIALIZED (
     SELECT o.id, e.due_at AS since, o.run, o.seq, o.position
     FROM earliest e JOIN outbox o ON o.run = e.run
     WHERE (o.seq, o.position) < ALL (
@@ -16,10 +16,10 @@ WITH clock AS MATERIALIZED (
     ORDER BY e.due_at, o.run, o.seq, o.position LIMIT $2
 ), taken AS (
     UPDATE outbox o SET due_at = (SELECT now FROM clock) + $3, taken_by = $1
-    FROM ready r WHERE o.id = r.id
-    RETURNING o.*, r.since
+    WHERE o.id = ANY (ARRAY(SELECT r.id FROM ready r))
+    RETURNING o.*
 )
-SELECT * FROM taken ORDER BY since, run, seq, position
+SELECT t.* FROM taken t JOIN ready r ON r.id = t.id ORDER BY r.since, t.run, t.seq, t.position
 
 -- name: done
 DELETE FROM outbox WHERE id = ANY ($1::text[])

@@ -9,7 +9,8 @@ RETURNING true
 -- Runs of the dead first, then what is due, for a worker that has a lease. A lease that has run out is ended here, in the
 -- transaction that takes its runs, so that a renewal on its way is refused. Owners are found by skipping along the index,
 -- so that a run whose owner has no lease at all is found too. Nobody waits for a locked run: whoever holds it is about to
--- move it. A closed run (somebody had acquired it) needs no new owner.
+-- move it. A closed run (somebody had acquired it) needs no new owner. Arrays, not joins: the planner cannot know how few
+-- there are and would read the whole table.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT coalesce($3::bigint, perdure_now()) AS now
 ), me AS MATERIALIZED (
@@ -34,11 +35,11 @@ WITH RECURSIVE clock AS MATERIALIZED (
     SELECT r.id FROM runs r WHERE r.due_at <= (SELECT now FROM clock) AND EXISTS (SELECT FROM me)
     ORDER BY r.due_at LIMIT greatest($2 - (SELECT count(*) FROM orphaned), 0) FOR UPDATE SKIP LOCKED
 ), freed AS (
-    UPDATE runs r SET owner = NULL, epoch = r.epoch + 1 FROM orphaned o WHERE r.id = o.id AND o.closed
+    UPDATE runs r SET owner = NULL, epoch = r.epoch + 1
+    WHERE r.id = ANY (ARRAY(SELECT o.id FROM orphaned o WHERE o.closed))
 ), taken AS (
-    UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = t.died
-    FROM (SELECT o.id, true AS died FROM orphaned o WHERE NOT o.closed UNION ALL SELECT d.id, false FROM due d) t
-    WHERE r.id = t.id
+    UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = r.owner IS NOT NULL
+    WHERE r.id = ANY (ARRAY(SELECT o.id FROM orphaned o WHERE NOT o.closed UNION ALL SELECT d.id FROM due d))
     RETURNING r.*
 )
 SELECT * FROM taken ORDER BY wake_at NULLS FIRST, id
@@ -85,7 +86,7 @@ UPDATE runs r SET
     owner = NULL,
     wake_at = CASE WHEN r.closed_at IS NULL THEN least(r.wake_at, c.now) END,
     due_at = CASE WHEN r.closed_at IS NULL THEN least(r.wake_at, c.now) END
-FROM mine m, clock c WHERE r.id = m.id
+FROM clock c WHERE r.id = ANY (ARRAY(SELECT m.id FROM mine m))
 RETURNING r.id
 
 -- name: owned
