@@ -2,10 +2,10 @@
 
     python bench/micro_store.py [--seconds 3] [--waiters 1,16,64,256] [--store sqlite|memory] [--dir DIR] [--busy US]
 
-Each waiter walks runs of seven turns, every turn durable before the next: a start with an idempotency key, five appends
-and a closing turn, about 300 bytes of events each. `floor` writes the same rows with `executemany` in one transaction per
-group of as many turns, in the same process and on the same disk. `--busy` keeps the loop occupied for that many
-microseconds per turn, as an engine would.
+Each waiter walks runs of seven turns, every turn durable before the next: a start with an idempotency key, five
+appends and a closing turn, about 300 bytes of events each. `floor` writes rows of the same size with `executemany`, one
+transaction per group of as many turns, unchecked, in the same process and on the same disk. `--busy` keeps the loop
+occupied for that many microseconds per turn, as an engine would.
 """
 
 from __future__ import annotations
@@ -121,10 +121,10 @@ def floor(path: str, group: int, seconds: float) -> dict[str, float]:
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         taken = []
-        for place, turns in enumerate(active):
-            if not turns:
-                turns = active[place] = turns_of_run(number := number + 1)
-            taken.append(turns.pop(0))
+        for place in range(group):
+            if not active[place]:
+                active[place] = turns_of_run(number := number + 1)
+            taken.append(active[place].pop(0))
         begin = time.perf_counter()
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(

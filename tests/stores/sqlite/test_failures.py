@@ -46,7 +46,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small"
     folder.mkdir()
     mounting = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=40m", "perdure-test", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=80m", "perdure-test", folder], capture_output=True, check=False
     )
     if mounting.returncode:
         pytest.skip("tmpfs cannot be mounted here")
@@ -65,7 +65,7 @@ async def count_until_full(subject: Subject) -> int:
 
 async def test_a_store_on_a_full_disk_cannot_be_opened(small_disk: Path) -> None:
     with suppress(OSError):
-        (small_disk / "ballast").write_bytes(b"x" * 50_000_000)
+        (small_disk / "ballast").write_bytes(b"x" * 90_000_000)
     for _ in range(2):
         with pytest.raises(StoreFull):
             await SqliteStore(str(small_disk / "perdure.db")).open()
@@ -77,7 +77,7 @@ async def test_a_disk_that_is_really_full(small_disk: Path) -> None:
     await store.open()
     subject = Subject(store, clock)
     ballast = small_disk / "ballast"
-    ballast.write_bytes(b"x" * 8_000_000)
+    ballast.write_bytes(b"x" * 32_000_000)
     committed = await count_until_full(subject)
     with pytest.raises(StoreFull):
         await subject.committed(start("run-x", data=events(1, "x" * 2_000_000)))
