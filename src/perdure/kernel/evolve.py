@@ -7,14 +7,21 @@ the event is about, if there is one, so that the program can apply its part.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 
-import msgspec
-
-from perdure.errors import InvariantBroken
-from perdure.kernel.legality import PHASES
-from perdure.kernel.state import ROOT, Activation, Closing, Compensating, PendingSignal, RunState, Scope, Timer, Undo
+from perdure.kernel.moves import arm, count, forget_timer, move
+from perdure.kernel.scopes import (
+    compensation_ended,
+    compensation_started,
+    drop_scopes_of,
+    iteration_ended,
+    iteration_started,
+    lives_below,
+    loop_satisfied,
+    loop_started,
+    scope_closing,
+)
+from perdure.kernel.state import ROOT, Activation, Closing, PendingSignal, RunState, Scope
 from perdure.model import events as e
 from perdure.model.policies import ParentClose
 from perdure.model.statuses import Phase
@@ -25,92 +32,11 @@ SCOPE = "scope"
 Applier = Callable[[RunState, "e.Event", int], Activation | None]
 
 
-def _count(state: RunState, phase: Phase | None, step: int, at: int) -> None:
-    """Keeps the counters by phase, and with them the active time: the union of the intervals in which something
-    executed."""
-    if phase is Phase.EXECUTING or phase is Phase.CANCELLING:
-        if step > 0:
-            if state.executing == 0:
-                state.active_since = at
-            state.executing += 1
-        else:
-            state.executing -= 1
-            if state.executing == 0:
-                state.active_total += at - state.active_since
-    elif phase is Phase.SIGNAL or phase is Phase.CHILD:
-        state.waiting += step
-
-
-def _move(state: RunState, id: int, event: e.Event, at: int) -> Activation:
-    """Takes the activation to the phase that the table gives for this event."""
-    activation = state.activations[id]
-    before = activation.phase
-    try:
-        after = PHASES[before, type(event)]
-    except KeyError:
-        raise InvariantBroken(f"{type(event).__name__} on activation {id} in phase {before}") from None
-    if after is None:
-        del state.activations[id]
-        _drop_timer(state, activation)
-        if before is Phase.SIGNAL:
-            _stop_waiting(state, activation)
-        _count(state, before, -1, at)
-    elif after is not before:
-        activation.phase = after
-        _count(state, after, 1, at)
-        _count(state, before, -1, at)
-    return activation
-
-
-def _drop_timer(state: RunState, activation: Activation) -> None:
-    if activation.timer is not None:
-        _forget_timer(state, activation.timer)
-        activation.timer = None
-
-
-def _forget_timer(state: RunState, id: str) -> None:
-    """Removes a timer, and whatever dead entries have come to the top of the heap: its first entry is always alive."""
-    state.timers.pop(id, None)
-    heap, timers = state.timer_heap, state.timers
-    while heap and (heap[0][2] not in timers or timers[heap[0][2]].number != heap[0][1]):
-        heapq.heappop(heap)
-
-
-def _stop_waiting(state: RunState, activation: Activation) -> None:
-    name = activation.signal
-    assert name is not None
-    waiting = state.waiters[name]
-    waiting.remove(activation.id)
-    if not waiting:
-        del state.waiters[name]
-
-
 def _forget_child(activation: Activation) -> None:
     """The next attempt starts another child; under the old key it would find the one that failed."""
     if activation.child is not None:
         activation.child = activation.child_of = None
         activation.key_generation += 1
-
-
-def _arm(state: RunState, id: str, due: int, purpose: str, activation: int | None) -> None:
-    if id in state.timers:
-        _forget_timer(state, id)
-    state.timer_count += 1
-    state.timers[id] = Timer(due, purpose, activation, state.timer_count)
-    heapq.heappush(state.timer_heap, (due, state.timer_count, id))
-    if len(state.timer_heap) > 64 + 2 * len(state.timers):
-        state.timer_heap = [(timer.due, timer.number, id) for id, timer in state.timers.items()]
-        heapq.heapify(state.timer_heap)
-
-
-def is_within(state: RunState, inner: int, outer: int) -> bool:
-    """Whether the scope `inner` is `outer` or lies below it."""
-    at: int | None = inner
-    while at is not None:
-        if at == outer:
-            return True
-        at = state.scopes[at].parent
-    return False
 
 
 # -- the run -------------------------------------------------------------------------------------
@@ -176,7 +102,7 @@ def run_retried(state: RunState, event: e.RunRetried, at: int) -> None:
         activation = state.casualties[id]
         _take_up_again(state, activation, event.new_key)
         state.activations[id] = activation
-        _count(state, activation.phase, 1, at)
+        count(state, activation.phase, 1, at)
     state.casualties = {}
 
 
@@ -194,7 +120,7 @@ def _take_up_again(state: RunState, activation: Activation, new_key: bool) -> No
         state.waiters.setdefault(activation.signal, []).append(activation.id)
     if activation.due is not None and (phase is Phase.SLEEPING or phase is Phase.SIGNAL):
         activation.timer = f"a{activation.id}"
-        _arm(state, activation.timer, activation.due, phase, activation.id)
+        arm(state, activation.timer, activation.due, phase, activation.id)
     if phase is not Phase.CHILD or activation.on_parent_close == ParentClose.CANCEL:
         _forget_child(activation)  # one that was left alone is found again under the same key
     if phase is Phase.RETRYING or phase is Phase.CHILD:
@@ -241,7 +167,7 @@ def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int)
     state.activations[event.id] = activation
     state.next_activation = event.id + 1
     state.activation_total += 1
-    _count(state, Phase.EXECUTING, 1, at)
+    count(state, Phase.EXECUTING, 1, at)
     if event.undo is not None:
         assert state.compensating is not None
         activation.undo_key = next(u.key for u in state.compensating.remaining if u.activation == event.undo)
@@ -251,10 +177,10 @@ def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int)
 
 
 def activation_completed(state: RunState, event: e.ActivationCompleted, at: int) -> Activation:
-    activation = _move(state, event.id, event, at)
+    activation = move(state, event.id, event, at)
     state.errors_in_a_row = 0
     state.data_bytes += event.size
-    _drop_scopes_of(state, activation)
+    drop_scopes_of(state, activation)
     if activation.undo is not None:
         assert state.compensating is not None
         state.compensating.undone.append(activation.undo)
@@ -271,8 +197,8 @@ def node_evaluated(state: RunState, event: e.NodeEvaluated, at: int) -> None:
 def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Activation:
     if not event.final:
         return state.activations[event.id]
-    activation = _move(state, event.id, event, at)
-    _drop_scopes_of(state, activation)
+    activation = move(state, event.id, event, at)
+    drop_scopes_of(state, activation)
     if event.outcome is not None:
         state.errors_in_a_row += event.outcome != SCOPE
     elif activation.undo is not None:
@@ -285,30 +211,30 @@ def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Ac
 
 
 def activation_retrying(state: RunState, event: e.ActivationRetrying, at: int) -> Activation:
-    activation = _move(state, event.id, event, at)
+    activation = move(state, event.id, event, at)
     activation.attempt = event.attempt
     _forget_child(activation)
     activation.timer = f"a{event.id}"
-    _arm(state, activation.timer, event.due, "retry", event.id)
+    arm(state, activation.timer, event.due, "retry", event.id)
     return activation
 
 
 def activation_cancelling(state: RunState, event: e.ActivationCancelling, at: int) -> Activation:
-    activation = _move(state, event.id, event, at)
+    activation = move(state, event.id, event, at)
     activation.cancel_reason = event.reason
     activation.withdrawn = state.closing is None
     return activation
 
 
 def activation_cancelled(state: RunState, event: e.ActivationCancelled, at: int) -> Activation:
-    activation = _move(state, event.id, event, at)
+    activation = move(state, event.id, event, at)
     resumable = not (activation.detached or activation.withdrawn)
     if state.closing is not None and state.closing.failure is not None and resumable:
         if activation.phase is Phase.CANCELLING:
             activation.phase = Phase.EXECUTING
         state.casualties[event.id] = activation
-    elif activation.open_scopes and not _lives_below(state, activation):
-        _drop_scopes_of(state, activation)
+    elif activation.open_scopes and not lives_below(state, activation):
+        drop_scopes_of(state, activation)
     return activation
 
 
@@ -339,7 +265,7 @@ def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
 
 
 def signal_awaited(state: RunState, event: e.SignalAwaited, at: int) -> Activation:
-    activation = _move(state, event.activation, event, at)
+    activation = move(state, event.activation, event, at)
     activation.signal = event.name
     activation.since = state.signal_count if event.mode == "transient" else 0
     state.waiters.setdefault(event.name, []).append(event.activation)
@@ -351,141 +277,41 @@ def signal_consumed(state: RunState, event: e.SignalConsumed, at: int) -> Activa
         if signal.number == event.payload_seq:
             del state.signals[place]
             break
-    return _move(state, event.activation, event, at)
+    return move(state, event.activation, event, at)
 
 
 def timer_armed(state: RunState, event: e.TimerArmed, at: int) -> Activation | None:
-    _arm(state, event.id, event.due, event.purpose, event.activation)
+    arm(state, event.id, event.due, event.purpose, event.activation)
     if event.activation is None:
         return None
-    activation = _move(state, event.activation, event, at)
+    activation = move(state, event.activation, event, at)
     activation.timer, activation.due, activation.output = event.id, event.due, event.output
     return activation
 
 
 def timer_fired(state: RunState, event: e.TimerFired, at: int) -> Activation | None:
     timer = state.timers[event.id]
-    _forget_timer(state, event.id)
+    forget_timer(state, event.id)
     if timer.activation is None:
         return None
-    activation = _move(state, timer.activation, event, at)
+    activation = move(state, timer.activation, event, at)
     activation.timer = activation.due = None
     return activation
 
 
 def timer_cancelled(state: RunState, event: e.TimerCancelled, at: int) -> None:
-    _forget_timer(state, event.id)
+    forget_timer(state, event.id)
 
 
 def child_requested(state: RunState, event: e.ChildRequested, at: int) -> Activation:
-    activation = _move(state, event.activation, event, at)
+    activation = move(state, event.activation, event, at)
     activation.child, activation.child_wait, activation.on_parent_close = event.run, event.wait, event.on_parent_close
     activation.child_of = (event.definition, event.version, event.input)
     return activation
 
 
 def child_closed(state: RunState, event: e.ChildClosed, at: int) -> Activation:
-    return _move(state, event.activation, event, at)
-
-
-# -- loops and compensation ----------------------------------------------------------------------
-
-
-def loop_started(state: RunState, event: e.LoopStarted, at: int) -> Activation:
-    return _move(state, event.activation, event, at)
-
-
-def loop_satisfied(state: RunState, event: e.LoopSatisfied, at: int) -> Activation:
-    state.data_bytes += event.size
-    return _move(state, event.activation, event, at)
-
-
-def iteration_started(state: RunState, event: e.IterationStarted, at: int) -> Activation:
-    loop = state.activations[event.activation]
-    outer = state.scopes[loop.scope].path
-    step = f"{loop.node}.{event.index}" if loop.visit == 1 else f"{loop.node}.{event.index}@{loop.visit}"
-    state.scopes[event.scope] = Scope(event.scope, loop.scope, f"{outer}/{step}" if outer else step, event.activation)
-    state.next_scope = event.scope + 1
-    loop.open_scopes += 1
-    return loop
-
-
-def iteration_ended(state: RunState, event: e.IterationEnded, at: int) -> Activation:
-    loop = state.activations[event.activation]
-    loop.open_scopes -= 1
-    _drop_scope(state, event.scope)
-    return loop
-
-
-def _drop_scope(state: RunState, id: int) -> None:
-    """Forgets a scope and all below it. What it has completed can still be undone, as a part of its parent."""
-    scope = state.scopes[id]
-    below = [other for other in state.scopes if is_within(state, other, id)] if scope.closing is not None else [id]
-    if scope.closing is None and scope.undo and scope.parent is not None:
-        moved = [msgspec.structs.replace(entry, loop=scope.loop) for entry in scope.undo]
-        state.scopes[scope.parent].undo.extend(moved)
-    for other in below:
-        del state.scopes[other]
-        if other in state.closing_scopes:
-            state.closing_scopes.remove(other)
-
-
-def _lives_below(state: RunState, loop: Activation) -> bool:
-    scopes = [scope.id for scope in state.scopes.values() if scope.loop == loop.id]
-    return any(is_within(state, other.scope, scope) for other in state.activations.values() for scope in scopes)
-
-
-def _drop_scopes_of(state: RunState, loop: Activation) -> None:
-    if loop.open_scopes:
-        for id in [scope.id for scope in state.scopes.values() if scope.loop == loop.id]:
-            for inner in reversed([other for other in state.scopes if is_within(state, other, id)]):
-                _drop_scope(state, inner)
-        loop.open_scopes = 0
-
-
-def scope_closing(state: RunState, event: e.ScopeClosing, at: int) -> None:
-    state.scopes[event.scope].closing = event.failure
-    state.closing_scopes.append(event.scope)
-
-
-def undoable(state: RunState, scope: int, loop: int | None) -> list[Undo]:
-    """What has been completed in the scope and below it, or only by this loop of the scope; in order of completion."""
-    found: list[Undo] = []
-    for other in state.scopes.values():
-        if loop is None:
-            found += other.undo if is_within(state, other.id, scope) else ()
-        elif other.id == scope:
-            found += [entry for entry in other.undo if entry.loop == loop]
-        elif other.undo and _is_iteration_of(state, other.id, loop):
-            found += other.undo
-    return sorted(found, key=lambda entry: entry.order)
-
-
-def _is_iteration_of(state: RunState, scope: int, loop: int) -> bool:
-    at: int | None = scope
-    while at is not None:
-        if state.scopes[at].loop == loop:
-            return True
-        at = state.scopes[at].parent
-    return False
-
-
-def compensation_started(state: RunState, event: e.CompensationStarted, at: int) -> None:
-    entries = {entry.activation: entry for entry in undoable(state, event.scope, event.loop)}
-    remaining = [entries[id] for id in reversed(event.order)]
-    state.compensating = Compensating(event.scope, event.policy, remaining, loop=event.loop)
-    taken = set(event.order)
-    for scope in state.scopes.values():
-        if scope.undo:
-            scope.undo = [entry for entry in scope.undo if entry.activation not in taken]
-    if event.scope == ROOT and event.loop is None:
-        state.compensated = True
-
-
-def compensation_ended(state: RunState, event: e.CompensationEnded, at: int) -> None:
-    state.compensating = None
-    if event.scope == ROOT and event.loop is None and state.closing is not None:
-        state.closing.compensation_over = True
+    return move(state, event.activation, event, at)
 
 
 APPLIERS: dict[type[e.Event], Callable[..., Activation | None]] = {

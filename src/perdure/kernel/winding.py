@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perdure.kernel.evolve import undoable
+from perdure.kernel.scopes import undoable
 from perdure.kernel.state import ROOT, Activation, Closing, Undo
 from perdure.kernel.turn import CONTINUED, Turn
 from perdure.model import commands as c

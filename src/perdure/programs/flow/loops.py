@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from perdure.errors import PerdureError
 from perdure.kernel.decide import counted
-from perdure.kernel.evolve import SCOPE, is_within
+from perdure.kernel.evolve import SCOPE
+from perdure.kernel.scopes import is_within
 from perdure.kernel.state import Activation, PendingSignal, RunState
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import compensate, fail_run, withdraw

@@ -5,7 +5,7 @@ Everything here applies; nothing decides. It runs the same on replay.
 
 from __future__ import annotations
 
-from perdure.kernel.evolve import is_within
+from perdure.kernel.scopes import is_within
 from perdure.kernel.state import RunState
 from perdure.programs.flow import gates
 from perdure.programs.flow.graph import Graph

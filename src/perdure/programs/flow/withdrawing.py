@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perdure.kernel.evolve import is_within
-from perdure.kernel.state import Activation, RunState
+from perdure.kernel.scopes import is_within
+from perdure.kernel.state import Activation
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import withdraw as withdraw_plain
 from perdure.model import events as e
@@ -47,8 +47,8 @@ def withdraw_rest(program: FlowProgram, turn: Turn, node: Node, scope: int) -> N
 
 
 def withdraw_region(program: FlowProgram, turn: Turn, node: Node, scope: int) -> None:
-    """Cancels the node's region: in its own scope, and in those around and below that hold nodes of the region."""
-    _withdraw_nodes(program, turn, node.cancels, scope, f"cancelled by {node.id}", across=True)
+    """Cancels the node's region: its nodes stand in the scope of the node or in those around it."""
+    _withdraw_nodes(program, turn, node.cancels, scope, f"cancelled by {node.id}", around=True)
 
 
 def withdraw_scope(program: FlowProgram, turn: Turn, node: Node, scope: int) -> None:
@@ -58,14 +58,14 @@ def withdraw_scope(program: FlowProgram, turn: Turn, node: Node, scope: int) -> 
 
 
 def _withdraw_nodes(
-    program: FlowProgram, turn: Turn, nodes: frozenset[str], scope: int, reason: str, *, across: bool = False
+    program: FlowProgram, turn: Turn, nodes: frozenset[str], scope: int, reason: str, *, around: bool = False
 ) -> None:
     state = turn.state
     flow: FlowState = state.body
     of_graph = program.graph.nodes
 
     def is_meant(node: str, at: int) -> bool:
-        in_reach = at == scope or (across and _are_in_line(state, at, scope))
+        in_reach = at == scope or (around and is_within(state, scope, at))
         return node in nodes and in_reach and not is_given_up(state, at)
 
     for activation in list(state.activations.values()):
@@ -93,7 +93,3 @@ def _half_arrived(program: FlowProgram, flow: FlowState) -> Iterator[tuple[int, 
         for index in scope.joins:
             if tokens.is_half_arrived(scope, program.graph.nodes[index]):
                 yield index, scope.id
-
-
-def _are_in_line(state: RunState, one: int, other: int) -> bool:
-    return is_within(state, one, other) or is_within(state, other, one)

@@ -1,0 +1,85 @@
+"""Moving one activation from phase to phase, with what hangs on it: counters, active time, its timer, its wait.
+
+Everything here applies; nothing decides. It runs the same on replay.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from perdure.errors import InvariantBroken
+from perdure.kernel.legality import PHASES
+from perdure.kernel.state import Activation, RunState, Timer
+from perdure.model import events as e
+from perdure.model.statuses import Phase
+
+
+def count(state: RunState, phase: Phase | None, step: int, at: int) -> None:
+    """Keeps the counters by phase, and with them the active time: the union of the intervals in which something
+    executed."""
+    if phase is Phase.EXECUTING or phase is Phase.CANCELLING:
+        if step > 0:
+            if state.executing == 0:
+                state.active_since = at
+            state.executing += 1
+        else:
+            state.executing -= 1
+            if state.executing == 0:
+                state.active_total += at - state.active_since
+    elif phase is Phase.SIGNAL or phase is Phase.CHILD:
+        state.waiting += step
+
+
+def move(state: RunState, id: int, event: e.Event, at: int) -> Activation:
+    """Takes the activation to the phase that the table gives for this event."""
+    activation = state.activations[id]
+    before = activation.phase
+    try:
+        after = PHASES[before, type(event)]
+    except KeyError:
+        raise InvariantBroken(f"{type(event).__name__} on activation {id} in phase {before}") from None
+    if after is None:
+        del state.activations[id]
+        drop_timer(state, activation)
+        if before is Phase.SIGNAL:
+            stop_waiting(state, activation)
+        count(state, before, -1, at)
+    elif after is not before:
+        activation.phase = after
+        count(state, after, 1, at)
+        count(state, before, -1, at)
+    return activation
+
+
+def drop_timer(state: RunState, activation: Activation) -> None:
+    if activation.timer is not None:
+        forget_timer(state, activation.timer)
+        activation.timer = None
+
+
+def forget_timer(state: RunState, id: str) -> None:
+    """Removes a timer, and whatever dead entries have come to the top of the heap: its first entry is always alive."""
+    state.timers.pop(id, None)
+    heap, timers = state.timer_heap, state.timers
+    while heap and (heap[0][2] not in timers or timers[heap[0][2]].number != heap[0][1]):
+        heapq.heappop(heap)
+
+
+def stop_waiting(state: RunState, activation: Activation) -> None:
+    name = activation.signal
+    assert name is not None
+    waiting = state.waiters[name]
+    waiting.remove(activation.id)
+    if not waiting:
+        del state.waiters[name]
+
+
+def arm(state: RunState, id: str, due: int, purpose: str, activation: int | None) -> None:
+    if id in state.timers:
+        forget_timer(state, id)
+    state.timer_count += 1
+    state.timers[id] = Timer(due, purpose, activation, state.timer_count)
+    heapq.heappush(state.timer_heap, (due, state.timer_count, id))
+    if len(state.timer_heap) > 64 + 2 * len(state.timers):
+        state.timer_heap = [(timer.due, timer.number, id) for id, timer in state.timers.items()]
+        heapq.heapify(state.timer_heap)
