@@ -1,7 +1,7 @@
 """Runs the pattern documents and writes down what happened, in words and as facts.
 
-A line of a trace reads `4s assemble#2 begins`: when, which node (`[0]` is the iteration, `#2` the visit), and what became
-of it. Steps are stand-ins that take the time and give the results that a scenario says.
+A line of a trace reads `4s assemble#2 begins`: when, which node (`[0]` is the iteration, `#2` the visit), and what
+became of it. Steps are stand-ins that take the time and give the results that a scenario says.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ def of_nodes(sketch: Sketch) -> Iterator[Problem]:
             yield from _cancelled(sketch, node, pointed(node.pointer, "cancels", number), id)
         if isinstance(raw.get("milestone"), dict):
             yield from _milestone(sketch, node, pointed(node.pointer, "milestone"), mapping(raw["milestone"]))
+        if isinstance(raw.get("mutex"), str):
+            yield from _mutex(sketch, node, pointed(node.pointer, "mutex"))
 
 
 def _compensation(sketch: Sketch, node: NodeSketch, place: str, id: str | None) -> Iterator[Problem]:
@@ -40,8 +42,8 @@ def _cancelled(sketch: Sketch, node: NodeSketch, place: str, id: Any) -> Iterato
     other = sketch.by_id.get(id)
     if other is None:
         yield Problem("CANCELS_UNKNOWN", place, unknown(id, sketch))
-    elif other.parent != node.parent:
-        yield Problem("SCOPE_CROSSED", place, f"{id!r} belongs to another body", expected="a node of the same body")
+    else:
+        yield from _visible(sketch, node, other, place)
 
 
 def _milestone(sketch: Sketch, node: NodeSketch, place: str, milestone: dict[str, Any]) -> Iterator[Problem]:
@@ -54,6 +56,18 @@ def _milestone(sketch: Sketch, node: NodeSketch, place: str, milestone: dict[str
             yield Problem("MILESTONE_SELF", pointed(place, word), f"{node.id!r} cannot wait for itself")
         elif other is not None:
             yield from _visible(sketch, node, other, pointed(place, word))
+    if after is not None and before is not None and after.parent != before.parent:
+        told = f"{after.id!r} and {before.id!r} belong to different bodies"
+        yield Problem("SCOPE_CROSSED", pointed(place, "before"), told, expected="both in the same body")
+
+
+def _mutex(sketch: Sketch, node: NodeSketch, place: str) -> Iterator[Problem]:
+    """The loop or group keeps its mutex until its body has ended: a node of the body would wait for it for ever."""
+    for id in sketch.around(node):
+        above = sketch.by_id.get(id or "")
+        if above is not None and above.raw.get("mutex") == node.raw["mutex"]:
+            told = f"{above.id!r}, of whose body {node.id!r} is a part, has this mutex while its body runs"
+            yield Problem("MUTEX_NESTED", place, told, expected="another mutex, or none")
 
 
 def of_settings(sketch: Sketch) -> Iterator[Problem]:
