@@ -70,10 +70,13 @@ class SharedReader:
         self._connection = connection
 
     async def short(self, read: Read[T]) -> T:
-        return read(self._connection)
+        try:
+            return read(self._connection)
+        except apsw.Error as problem:
+            raise translated(problem) from problem
 
     async def long(self, read: Read[T]) -> T:
-        return read(self._connection)
+        return await self.short(read)
 
     def close(self) -> None:
         """The connection is the writer's."""

@@ -22,7 +22,7 @@ from perdure.errors import CommitUnknown, PerdureError, StoreUnavailable
 from perdure.ports.hints import Hint, Hints
 from perdure.ports.inbox import Sent
 from perdure.ports.journal import Outcome, TurnWrite, Verdict
-from perdure.stores.sqlite.committer import Broken, Committer, Done, Failed, Letter, Operation
+from perdure.stores.sqlite.committer import Committer, Done, Failed, Letter, Operation
 
 T = TypeVar("T")
 OnFatal = Callable[[BaseException], None]
@@ -160,7 +160,7 @@ class InlineWriter(_Queue):
             group = self._take()
             try:
                 done = self._committer.commit([operation for operation, _ in group])
-            except Broken as problem:
+            except Exception as problem:
                 self._break(group, problem)
                 return
             self._answer(group, done)

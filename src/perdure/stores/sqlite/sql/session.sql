@@ -44,8 +44,8 @@ BEGIN
                                                 WHERE namespace = NEW.new ->> 'namespace'
                                                   AND id = NEW.new ->> 'definition'));
 
-    INSERT OR IGNORE INTO runs (id, namespace, definition, version, hash, program, status, seq, epoch, turn_id, owner,
-                                wake_at, created_at, updated_at, closed_at, "trigger", "key", parent, result)
+    INSERT INTO runs (id, namespace, definition, version, hash, program, status, seq, epoch, turn_id, owner,
+                      wake_at, created_at, updated_at, closed_at, "trigger", "key", parent, result)
     SELECT NEW.run, NEW.new ->> 'namespace', NEW.new ->> 'definition', NEW.new ->> 'version', NEW.new ->> 'hash',
            NEW.new ->> 'program', NEW.status, NEW.seq, NEW.epoch, NEW.turn_id, NEW.owner, NEW.wake_at,
            NEW.new ->> 'created_at', NEW.at,
@@ -54,6 +54,7 @@ BEGIN
     WHERE NEW.kind = 2
       AND (changes() = 1
            OR (NEW.new ->> 'key' IS NULL
+               AND NOT EXISTS (SELECT 1 FROM runs WHERE id = NEW.run)
                AND (NEW.new ->> 'active_revision' IS NULL
                     OR NEW.new ->> 'active_revision' IS (SELECT revision FROM definitions
                                                          WHERE namespace = NEW.new ->> 'namespace'
