@@ -18,6 +18,8 @@ from tests.patterns.harness import StandIn, Story
 
 STEP: dict[str, Any] = {"type": "python"}
 ALWAYS = ("start", "end")
+OWN_WORDS = {"conditional": ("condition",), "wait-for-signal": ("timeout",)}
+"""Words that are fields of every node and also of these types' configurations."""
 
 
 def draw(nodes: Mapping[str, Mapping[str, Any]], edges: str, **settings: Any) -> dict[str, Any]:
@@ -28,7 +30,7 @@ def draw(nodes: Mapping[str, Mapping[str, Any]], edges: str, **settings: Any) ->
 
 
 def _node(id: str, given: dict[str, Any]) -> dict[str, Any]:
-    of_config = ("condition",) if given["type"] == "conditional" else ()
+    of_config = OWN_WORDS.get(given["type"], ())
     fields = {name: given.pop(name) for name in list(given) if name in NodeDoc.model_fields and name not in of_config}
     if fields["type"] == "python":
         given.setdefault("step", id)
