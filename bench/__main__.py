@@ -28,8 +28,8 @@ async def measure(database: str, directory: Path, cells: list[str], short: bool)
         await _measure_cells(url, cells, short, found)
     else:
         with start_cluster(directory / "postgres") as cluster:
-            found["floor"] = await postgres_floor(cluster.create_database("floor"))
-            await _measure_cells(cluster.create_database("bench"), cells, short, found)
+            found["floor"] = await postgres_floor(cluster.create_database())
+            await _measure_cells(cluster.create_database(), cells, short, found)
     return found
 
 

@@ -2,7 +2,8 @@
 
 A message is delivered at least once, in order per run, with an id that stays the same. It leaves the outbox only after
 every subscriber has taken it, so a crash in between repeats it. A subscriber that raises gets it again later, with
-growing pauses; messages of other runs do not wait for it. Messages that nobody subscribed to are let go.
+growing pauses; messages of other runs do not wait for it. A process without any subscriber takes nothing; one that
+has some lets messages go that match none of them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from perdure.ports.outbox import Outgoing
 from perdure.ports.store import Store
 
 BATCH = 100
-LEASE = 60_000_000
+LEASE = 30_000_000
+"""A message that a worker took and neither delivered nor gave back is taken by another after so long."""
 FIRST_PAUSE, LONGEST_PAUSE = 1_000_000, 300_000_000
 
 
@@ -76,7 +78,7 @@ class Relay:
         while True:
             self._wake.clear()
             try:
-                while await self.deliver_due() == BATCH:
+                while self._subscribers and await self.deliver_due() == BATCH:
                     pass
             except StoreError as problem:
                 if self._observer is not None:

@@ -1,0 +1,23 @@
+"""A real SIGKILL before and after every commit of every scenario: nothing acknowledged is lost, nothing happens twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_a_kill_before_or_after_any_commit_loses_nothing_and_repeats_nothing_that_was_recorded(database: str) -> None:
+    command = [sys.executable, "-m", "tests.crash.runner", "--database", database]
+    if os.environ.get("PERDURE_CRASH") == "dense":
+        command.append("--dense")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
