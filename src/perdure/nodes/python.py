@@ -6,25 +6,41 @@ The node names the step; its `arguments` are given by name. How functions are re
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 import msgspec
-from pydantic import Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from perdure.expressions import Template
 from perdure.model.failures import Failure
-from perdure.nodes.config import NodeConfig, TemplateValue, template
+from perdure.nodes.config import NodeConfig, has_placeholder, template
+from perdure.programs.flow.fields import TEMPLATE
 from perdure.programs.flow.nodetypes import ANY_OUTCOME, Directive, Execute, NodeKind, NodeType, Plan, Refuse
+
+
+def _by_name(value: Any) -> Any:
+    if value is not None and not isinstance(value, dict) and not has_placeholder(value):
+        raise ValueError("the arguments of a step are an object, by name")
+    return value
+
+
+Arguments = Annotated[
+    Any,
+    AfterValidator(_by_name),
+    TEMPLATE,
+    WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}, {"type": "null"}], "x-perdure": "template"}),
+]
 
 
 class PythonConfig(NodeConfig):
     step: str = Field(
         title="Step", min_length=1, max_length=256, description="The name of the registered step.", examples=["charge"]
     )
-    arguments: TemplateValue = Field(
+    arguments: Arguments = Field(
         None,
         title="Arguments",
         description="Given to the step by name. The node's input is `ctx.input` in any case.",
         examples=[{"amount": "${data.total}", "currency": "EUR"}],
-        json_schema_extra={"type": "object"},
     )
     outcomes: list[str] = Field(
         default_factory=list,

@@ -1,0 +1,228 @@
+"""Which configurations each type takes, and which it refuses and where. All of them are checked when they are saved."""
+
+import json
+from typing import Any
+
+import pytest
+
+from perdure.model.schemas import Schema
+from perdure.nodes.catalogue import CATALOGUE
+from perdure.programs.flow.validate import validate_flow
+
+GOOD: dict[str, list[dict[str, Any]]] = {
+    "start": [{}],
+    "end": [{}, {"output": None}, {"output": "${data.x}"}, {"terminate": True}],
+    "json": [{"data": None}, {"data": 0}, {"data": {"a": [1, "${data.x}"]}}, {"data": "{{data.x}}"},
+             {"data": '{"a": 1}'},
+             {"data": '"text"'}, {"data": '{"a": "${data.x == \\"y\\"}"}'}],
+    "json-array": [{"items": [{"a": 1}, {"a": 2}]}, {"jsonArray": '[{"a": 1}]'}, {"items": "${data.list}"},
+                   {"items": [1, 2], "schema": {"type": "integer"}}, {"items": [1, "a"], "validateSchema": False},
+                   {"items": [], "allow_empty": True}, {"items": [{"a": 1}, {"b": "${data}"}]}],
+    "transform": [{}, {"operations": []}, {"source": "${vars.x}"},
+                  {"operations": [{"type": "map", "config": {"mappings": {"a.b": "c"}}}]},
+                  {"operations": [{"type": "map", "config": {"mappings": [{"from": "a", "to": "b",
+                                                                              "removeSource": True}],
+                                                             "includeUnmapped": True}}]},
+                  {"operations": [{"type": "extract", "config": {"jsonPath": "$.items.0.name", "outputKey": "x"}}]},
+                  {"operations": [{"type": "extract", "config": {"jsonPath": "a", "default": None}}]},
+                  {"operations": [{"type": "parse", "config": {"inputKey": "a", "outputKey": "b"}}]},
+                  {"operations": [{"type": "stringify", "config": {"inputKey": "a"}}]},
+                  {"operations": [{"type": "concat", "config": {"inputs": "a,b", "separator": " ", "outputKey": "c"}}]},
+                  {"operations": [{"type": "concat", "config": {"inputs": ["a", "b"]}}]}],
+    "conditional": [{"condition": "data.x > 1"}, {"condition": "${data.x}"}, {"condition": "true", "output": "input"},
+                    {"conditions": [{"left": "data.a", "operator": "gte", "right": "18"}], "logicalOperator": "OR"},
+                    {"conditions": [{"left": "data.a", "operator": "exists"},
+                                    {"left": "data.b", "right": "${vars.c}"}]}],
+    "delay": [{}, {"milliseconds": 0}, {"duration": 250}, {"milliseconds": "2s"}, {"milliseconds": "${data.ms}"},
+              {"milliseconds": 0.5}],
+    "sleep": [{"duration": "2d"}, {"duration": 0}, {"duration": "${data.x}"}, {"until": "2025-12-25T10:00"},
+              {"until": "2025-12-25", "timezone": "America/New_York"}, {"until": "{{data.x}}", "timezone": "${vars.z}"},
+              {"mode": "relative", "duration_value": 7, "duration_unit": "days", "timezone": "UTC"},
+              {"mode": "absolute", "target_date": "2025-12-25T10:00:00Z"},
+              {"duration_value": 50 * 52, "duration_unit": "weeks"},
+              {"mode": "relative", "duration_value": 1.5, "duration_unit": "hours", "target_date": "2020-01-01"}],
+    "loop": [{}, {"items": "data.users"}, {"items": [1, "${data.x}"]}, {"arrayPath": "input.data.items"},
+             {"arrayPath": ""},
+             {"range": {"stop": 3}}, {"range": {"start": "${data.a}", "stop": -5, "step": -1}},
+             {"itemVariable": "row", "indexVariable": "i"}, {"concurrency": 1000, "on_item_failure": "null"},
+             {"errorHandling": "skip", "accumulate": "none"}, {"need": 2}, {"need": "len(data) / 2"},
+             {"enough": "count > 1"},
+             {"add_signal": "more", "close_signal": "done"}, {"items": {"$chunks": []}}, {"max_iterations": 5}],
+    "loop-accumulator": [{}, {"accumulatorVariable": "sums", "accumulationMode": "array"},
+                         {"accumulationMode": "last"}],
+    "group": [{}],
+    "set": [{"vars": {"a": 1}}, {"values": {"a.b.0": "${data.x}"}, "merge": "deep"}, {"variables": {"a": None}}],
+    "merge-data": [{}, {"data": "${data}"}, {"into": "a.b", "mode": "deep"}],
+    "python": [{"step": "x"}, {"step": "x", "arguments": {"a": "${data}"}}, {"step": "x", "arguments": None},
+               {"step": "x", "outcomes": ["a", "b"]}],
+    "publish": [{"type": "t"}, {"type": "{{data.t}}", "payload": None, "key": "k"}],
+    "fail": [{}, {"code": "X", "message": "because {{data.why}}", "details": {"a": "${data.x}"}}],
+    "wait-for-signal": [{"name": "s"}, {"signal": "s"}, {"name": "s-{{data.x}}", "timeout": "2d", "mode": "transient"}],
+    "sub-flow": [{"definition": "f"}, {"definition": "f", "version": 2, "input": None, "wait": False,
+                                       "on_parent_close": "abandon"}],
+    "continue-as-new": [{}, {"input": {"page": "${input.page + 1}"}}],
+}  # fmt: skip
+
+BAD: list[tuple[str, Any, str, str]] = [
+    ("start", {"triggerType": "manual"}, "/triggerType", "CONFIG_UNKNOWN"),
+    ("end", {"terminate": "yes"}, "/terminate", "CONFIG_TYPE"),
+    ("end", {"output": "${1 +}"}, "/output", "EXPRESSION_SYNTAX"),
+    ("json", {}, "/data", "CONFIG_MISSING"),
+    ("json", {"data": "{not json"}, "/data", "CONFIG_VALUE"),
+    ("json", {"data": "Hello {{input.name}}"}, "/data", "CONFIG_VALUE"),
+    ("json", {"data": {"a": "${"}}, "/data/a", "EXPRESSION_SYNTAX"),
+    ("json-array", {}, "/items", "CONFIG_MISSING"),
+    ("json-array", {"items": []}, "", "CONFIG_VALUE"),
+    ("json-array", {"items": {"a": 1}}, "", "CONFIG_VALUE"),
+    ("json-array", {"items": [{"a": 1}, {"b": 1}]}, "", "CONFIG_VALUE"),
+    ("json-array", {"items": [1, 2]}, "", "CONFIG_VALUE"),
+    ("json-array", {"items": [1, "x"], "schema": {"type": "integer"}}, "", "CONFIG_VALUE"),
+    ("json-array", {"items": "${data}", "schema": {"type": "thing"}}, "", "CONFIG_VALUE"),
+    ("json-array", {"items": "[1,"}, "/items", "CONFIG_VALUE"),
+    ("transform", {"operations": [{"type": "zip", "config": {}}]}, "/operations/0/type", "CONFIG_VALUE"),
+    ("transform", {"operations": [{"config": {}}]}, "/operations/0/type", "CONFIG_MISSING"),
+    ("transform", {"operations": [{"type": "map", "config": {}}]}, "/operations/0/config/mappings", "CONFIG_MISSING"),
+    ("transform", {"operations": [{"type": "map", "config": {"mappings": {"a[": "b"}}}]},
+     "/operations/0/config/mappings/a[", "CONFIG_VALUE"),
+    ("transform", {"operations": [{"type": "map", "config": {"mappings": [{"from": "a"}]}}]},
+     "/operations/0/config/mappings/0/to", "CONFIG_MISSING"),
+    ("transform", {"operations": [{"type": "extract", "config": {"jsonPath": "a[?(@.b)]"}}]},
+     "/operations/0/config/jsonPath", "CONFIG_VALUE"),
+    ("transform", {"operations": [{"type": "concat", "config": {"inputs": "a", "x": 1}}]}, "/operations/0/config/x",
+     "CONFIG_UNKNOWN"),
+    ("conditional", {}, "", "CONFIG_VALUE"),
+    ("conditional", {"condition": "true", "conditions": [{"left": "1"}]}, "", "CONFIG_VALUE"),
+    ("conditional", {"condition": ""}, "/condition", "CONFIG_RANGE"),
+    ("conditional", {"condition": 5}, "/condition", "CONFIG_TYPE"),
+    ("conditional", {"condition": "data.x >"}, "/condition", "EXPRESSION_SYNTAX"),
+    ("conditional", {"conditions": [{"left": "a", "operator": "like"}]}, "/conditions/0/operator", "CONFIG_VALUE"),
+    ("conditional", {"conditions": [{"left": "data.", "right": "${"}]}, "/conditions/0/left", "EXPRESSION_SYNTAX"),
+    ("conditional", {"conditions": [{"left": "data.", "right": "${"}]}, "/conditions/0/right", "EXPRESSION_SYNTAX"),
+    ("conditional", {"condition": "true", "logicalOperator": "XOR"}, "/logicalOperator", "CONFIG_VALUE"),
+    ("delay", {"milliseconds": -1}, "/milliseconds", "CONFIG_VALUE"),
+    ("delay", {"duration": "soon"}, "/duration", "CONFIG_VALUE"),
+    ("delay", {"duration": 1e18}, "/duration", "CONFIG_VALUE"),
+    ("delay", {"duration": True}, "/duration", "CONFIG_VALUE"),
+    ("delay", {"duration": 5, "milliseconds": 5}, "/duration", "CONFIG_UNKNOWN"),
+    ("sleep", {}, "", "CONFIG_VALUE"),
+    ("sleep", {"duration": "1d", "until": "2026-01-01"}, "", "CONFIG_VALUE"),
+    ("sleep", {"mode": "absolute", "duration": "1d"}, "", "CONFIG_VALUE"),
+    ("sleep", {"duration": "1000000000d"}, "/duration", "CONFIG_VALUE"),
+    ("sleep", {"duration_value": -1}, "/duration_value", "CONFIG_VALUE"),
+    ("sleep", {"duration_value": "7"}, "/duration_value", "CONFIG_VALUE"),
+    ("sleep", {"duration_value": 10**9, "duration_unit": "days"}, "", "CONFIG_VALUE"),
+    ("sleep", {"duration_value": 1, "duration_unit": "months"}, "/duration_unit", "CONFIG_VALUE"),
+    ("sleep", {"until": "next week"}, "/until", "CONFIG_VALUE"),
+    ("sleep", {"target_date": "2026-02-30"}, "/target_date", "CONFIG_VALUE"),
+    ("sleep", {"until": "2026-01-01", "timezone": "Mars/Base"}, "/timezone", "CONFIG_VALUE"),
+    ("sleep", {"duration": "1d", "timezone": "../../etc/passwd"}, "/timezone", "CONFIG_VALUE"),
+    ("loop", {"items": 5}, "", "CONFIG_VALUE"),
+    ("loop", {"items": {"a": 1}}, "", "CONFIG_VALUE"),
+    ("loop", {"items": "data.x +"}, "/items", "EXPRESSION_SYNTAX"),
+    ("loop", {"items": [1], "range": {"stop": 1}}, "", "CONFIG_VALUE"),
+    ("loop", {"range": {}}, "/range/stop", "CONFIG_MISSING"),
+    ("loop", {"range": {"stop": 1.5}}, "/range/stop", "CONFIG_VALUE"),
+    ("loop", {"item": "data"}, "/item", "CONFIG_VALUE"),
+    ("loop", {"itemVariable": "my item"}, "/itemVariable", "CONFIG_VALUE"),
+    ("loop", {"item": "index"}, "", "CONFIG_VALUE"),
+    ("loop", {"concurrency": 1001}, "/concurrency", "CONFIG_RANGE"),
+    ("loop", {"need": 0}, "/need", "CONFIG_VALUE"),
+    ("loop", {"need": "data."}, "/need", "EXPRESSION_SYNTAX"),
+    ("loop", {"on_item_failure": "ignore"}, "/on_item_failure", "CONFIG_VALUE"),
+    ("loop", {"add_signal": "a", "close_signal": "a"}, "", "CONFIG_VALUE"),
+    ("loop", {"add_signal": "a", "range": {"stop": 2}}, "", "CONFIG_VALUE"),
+    ("loop", {"arrayPath": "a..b"}, "/arrayPath", "CONFIG_VALUE"),
+    ("loop-accumulator", {"accumulator": "item"}, "", "CONFIG_VALUE"),
+    ("group", {"items": []}, "/items", "CONFIG_UNKNOWN"),
+    ("set", {}, "/vars", "CONFIG_MISSING"),
+    ("set", {"vars": {}}, "/vars", "CONFIG_RANGE"),
+    ("set", {"vars": {"a..b": 1}}, "/vars", "CONFIG_VALUE"),
+    ("set", {"vars": {"0": 1}}, "/vars", "CONFIG_VALUE"),
+    ("set", {"vars": {"a": "${1 +}", "b": "${zzz}"}}, "/vars/b", "NAME_UNKNOWN"),
+    ("merge-data", {"mode": "replace"}, "/mode", "CONFIG_VALUE"),
+    ("python", {}, "/step", "CONFIG_MISSING"),
+    ("python", {"step": ""}, "/step", "CONFIG_RANGE"),
+    ("python", {"step": "x", "arguments": {"a": "${b}"}}, "/arguments/a", "NAME_UNKNOWN"),
+    ("python", {"step": "x", "arguments": [1]}, "/arguments", "CONFIG_VALUE"),
+    ("publish", {}, "/type", "CONFIG_MISSING"),
+    ("publish", {"type": ""}, "/type", "CONFIG_RANGE"),
+    ("fail", {"code": 5}, "/code", "CONFIG_TYPE"),
+    ("fail", {"message": "{{#a}}"}, "/message", "EXPRESSION_SYNTAX"),
+    ("wait-for-signal", {}, "/name", "CONFIG_MISSING"),
+    ("wait-for-signal", {"name": "a", "timeout": "never"}, "/timeout", "CONFIG_VALUE"),
+    ("wait-for-signal", {"name": "a", "mode": "x"}, "/mode", "CONFIG_VALUE"),
+    ("sub-flow", {}, "/definition", "CONFIG_MISSING"),
+    ("sub-flow", {"definition": "f", "version": 0}, "/version", "CONFIG_RANGE"),
+    ("sub-flow", {"definition": "f", "version": "LATEST"}, "/version", "CONFIG_TYPE"),
+    ("sub-flow", {"definition": "f", "on_parent_close": "kill"}, "/on_parent_close", "CONFIG_VALUE"),
+    ("continue-as-new", {"inputs": 1}, "/inputs", "CONFIG_UNKNOWN"),
+]  # fmt: skip
+
+
+def document(type: str, config: Any) -> dict[str, Any]:
+    nodes = [{"id": "n", "type": type, "config": config}]
+    if type != "start":
+        nodes.insert(0, {"id": "start", "type": "start", "config": {}})
+    return {"nodes": nodes, "edges": [{"source": "start", "target": "n"}] if type != "start" else []}
+
+
+@pytest.mark.parametrize(("type", "config"), [(type, config) for type, configs in GOOD.items() for config in configs])
+def test_taken(type: str, config: dict[str, Any]) -> None:
+    found, problems = validate_flow(document(type, config), CATALOGUE)
+    assert [each for each in problems if each.is_error] == []
+    assert found is not None
+
+
+def test_every_type_has_good_and_bad_ones() -> None:
+    assert GOOD.keys() == CATALOGUE.keys() == {type for type, _, _, _ in BAD}
+
+
+@pytest.mark.parametrize(("type", "config", "pointer", "code"), BAD)
+def test_refused(type: str, config: Any, pointer: str, code: str) -> None:
+    at = 0 if type == "start" else 1
+    found, problems = validate_flow(document(type, config), CATALOGUE)
+    assert found is None
+    assert (code, f"/nodes/{at}/config{pointer}") in [(each.code, each.pointer) for each in problems], problems
+
+
+@pytest.mark.parametrize("type", CATALOGUE)
+def test_the_schema_is_one_and_speaks_to_people(type: str) -> None:
+    kind = CATALOGUE[type]
+    schema = kind.config.model_json_schema()
+    Schema(schema)
+    assert json.loads(json.dumps(schema)) == schema
+    assert kind.title
+    assert kind.description.endswith((".", "`"))
+    for field, details in schema.get("properties", {}).items():
+        assert details.get("title"), field
+    for config in GOOD[type]:
+        spelt = {key for key in config if key in schema["properties"]} if config else set()
+        if spelt == config.keys() and "$" not in json.dumps(config) and "{{" not in json.dumps(config):
+            assert Schema(schema).first_misfit(config) is None, config
+
+
+@pytest.mark.parametrize("type", CATALOGUE)
+def test_the_examples_of_the_fields_are_valid(type: str) -> None:
+    kind = CATALOGUE[type]
+    for name, field in kind.config.model_fields.items():
+        for example in field.examples or ():
+            key = field.validation_alias.choices[0] if hasattr(field.validation_alias, "choices") else name
+            config = {**{name: value for name, value in REQUIRED.get(type, {}).items() if key != name}, key: example}
+            if type == "conditional" and key != "condition":
+                del config["condition"]
+            if type == "sleep" and key in ("duration", "until", "duration_value", "target_date"):
+                config = {key: example}
+            _, problems = validate_flow(document(type, config), CATALOGUE)
+            unknown = ("NODE_REFERENCE_UNKNOWN",)
+            assert [each for each in problems if each.is_error and each.code not in unknown] == [], config
+
+
+REQUIRED: dict[str, dict[str, Any]] = {
+    "json-array": {"items": [{"name": "x"}]},
+    "python": {"step": "x"},
+    "publish": {"type": "t"},
+    "sub-flow": {"definition": "f"},
+    "wait-for-signal": {"name": "s"},
+    "conditional": {"condition": "true"},
+    "sleep": {"duration": "1s"},
+}
