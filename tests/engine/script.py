@@ -73,7 +73,9 @@ class Script:
         state.body.vars = {**state.body.vars, **(event.vars or {})}
         if "undo" in step:
             key = state.activation_key(subject)
-            state.scopes[0].undo.append(Undo(subject.id, subject.node, key, step["undo"], subject.input, event.output))
+            state.scopes[0].undo.append(
+                Undo(subject.id, subject.node, key, step["undo"], subject.input, event.output, on_cancel=True)
+            )
 
     def _passed(self, state: RunState, event: Any, at: int, subject: Activation | None) -> None:
         state.body.next += 1
@@ -192,6 +194,12 @@ class Script:
 
     def has_ready(self, state: RunState) -> bool:
         return False
+
+    def is_waiting(self, state: RunState) -> bool:
+        return False
+
+    def kept_back(self, state: RunState) -> list[tuple[str, str, str | None]]:
+        return []
 
     def wanted(self, state: RunState, activation: Activation) -> None:
         return None

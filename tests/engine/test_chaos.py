@@ -16,6 +16,7 @@ from perdure.engine import ActivationContext, Engine
 from perdure.errors import Busy, CommitUnknown, IllegalCommand, StoreError
 from perdure.model.commands import Signal
 from perdure.model.events import SignalReceived
+from perdure.model.policies import Limits
 from perdure.testing.faults import Fault, FaultyStore
 from perdure.testing.simloop import SimClock, simulated
 from tests.engine.world import NAMESPACE, World, child, crash, output_of, signal, sleep, step, world
@@ -33,7 +34,8 @@ class Chaos:
     def __init__(self, w: World, chance: random.Random) -> None:
         self.w = w
         self.chance = chance
-        self.stores: list[FaultyStore] = []
+        self.stores: dict[int, FaultyStore] = {}
+        self.all_stores: list[FaultyStore] = []
         self.engines: list[Engine | None] = [None] * 3
         self.sent: dict[str, set[str]] = {}
         """Per run, the ids of signals that were acknowledged."""
@@ -43,7 +45,8 @@ class Chaos:
         clock = SimClock(skew=self.chance.choice([0, 0, 5, -5]))
         try:
             self.engines[place] = await self.w.engine(clock=clock, store=store, lease=10, poll=1, stop_grace=1)
-            self.stores.append(store)
+            self.stores[place] = store
+            self.all_stores.append(store)
         except StoreError:
             pass
 
@@ -53,7 +56,7 @@ class Chaos:
     async def misfortunes(self) -> None:
         chance = self.chance
         while True:
-            await asyncio.sleep(chance.uniform(0.5, 6))
+            await asyncio.sleep(chance.uniform(0.2, 5))
             place = chance.randrange(len(self.engines))
             engine = self.engines[place]
             if engine is None:
@@ -65,16 +68,28 @@ class Chaos:
             elif chance.random() < 0.3:
                 self.engines[place] = None
                 await engine.close()
-            else:
-                with self.stores[-1].down():
+            elif chance.random() < 0.5:
+                with self.stores[place].down():
                     await asyncio.sleep(chance.choice([0.5, 5, 15]))
+            else:
+                await self.pause(engine, self.stores[place], chance.choice([3, 9, 25]))
+
+    async def pause(self, engine: Engine, store: FaultyStore, seconds: float) -> None:
+        """As if the process stood still: its lease runs out without its noticing, its commits come too late."""
+        lease = engine.runtime.lease
+        with store.stalled():
+            lease.lose = lambda: None  # type: ignore[method-assign]
+            await asyncio.sleep(seconds)
+        del lease.lose
 
     async def start(self, definition: str, number: int) -> str:
         while True:
             engine = self.any_engine()
             try:
                 if engine is not None:
-                    return await engine.start(NAMESPACE, definition, number, key=f"{definition}-{number}")
+                    return await engine.start(
+                        NAMESPACE, definition, number, key=f"{definition}-{number}", limits=Limits(deliveries=1_000)
+                    )
             except (StoreError, Busy):
                 pass
             await asyncio.sleep(self.chance.uniform(0.1, 1))
@@ -102,7 +117,7 @@ async def story(seed: int) -> None:
 
         async def inc(context: ActivationContext) -> Any:
             attempts[context.key] = attempts.get(context.key, 0) + 1
-            await asyncio.sleep(chance.choice([0, 0, 0.1, 2]))
+            await asyncio.sleep(chance.choice([0, 0.1, 2, 6]))
             return context.input + 1
 
         async def flaky(context: ActivationContext) -> Any:
@@ -114,26 +129,30 @@ async def story(seed: int) -> None:
         w.handlers.add("inc", inc)
         w.handlers.add("flaky", flaky)
         await w.define("leaf", step("inc"), sleep(1.5), step("flaky", attempts=50))
-        await w.define("tree", step("inc"), child("leaf"), signal("go"), step("inc"), sleep(0.3), step("inc"))
+        await w.define(
+            "tree",
+            *(step("inc"), child("leaf"), step("inc"), sleep(4), step("inc"), child("leaf"), signal("go")),
+            *(step("inc"), sleep(0.3), step("inc"), step("flaky", attempts=50)),
+        )
         chaos = Chaos(w, chance)
         for place in range(3):
             await chaos.open(place)
         troubles = asyncio.ensure_future(chaos.misfortunes())
-        runs = {n: await chaos.start("tree", n * 100) for n in range(4)}
+        runs = {n: await chaos.start("tree", n * 100) for n in range(5)}
         for n, run in runs.items():
             await chaos.send(run, n * 1000, f"signal-{n}")
-        await asyncio.sleep(30)
+        await asyncio.sleep(60)
         troubles.cancel()
         await asyncio.wait([troubles])
-        for store in chaos.stores:
+        for store in chaos.all_stores:
             store.chances.clear()
         healthy = await w.engine(lease=10, poll=1, store=w.store)
         for n, run in runs.items():
             head = await asyncio.wait_for(healthy.result(NAMESPACE, run), 2_000)
-            assert output_of(head) == n * 1000 + 2
+            assert output_of(head) == n * 1000 + 3
             received = {event.id for event in await w.events(run) if isinstance(event, SignalReceived)}
             assert chaos.sent.get(run, set()) <= received, "an acknowledged signal was lost"
-        assert len({key for key in attempts if "/0/1" in key}) == 8, "every run and every child began"
+        assert len({key for key in attempts if key.endswith("/0/1")}) == 15, "every run and every child began"
 
 
 @pytest.mark.simulation

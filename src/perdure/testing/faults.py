@@ -5,6 +5,7 @@
     store.next_commit(Fault.LOST_BEFORE, when=is_closing)  # the first such turn is not, and nobody knows
     with store.down(): ...                                 # nothing can be reached
     with store.held() as gate: ...                         # commits wait until gate.set()
+    with store.stalled() as gate: ...                      # so does everything else
 
 With `chances` the faults of commits are drawn from a seeded source instead.
 """
@@ -58,6 +59,7 @@ class FaultyStore:
         self._planned: list[tuple[Fault, Condition]] = []
         self._is_down = False
         self._gate: asyncio.Event | None = None
+        self._holds_all = False
         self.journal: Any = _FaultyJournal(self)
         self.ownership: Any = _Port(self, store.ownership)
         self.inbox: Any = _Port(self, store.inbox)
@@ -93,6 +95,15 @@ class FaultyStore:
             gate.set()
             self._gate = None
 
+    @contextmanager
+    def stalled(self) -> Iterator[asyncio.Event]:
+        with self.held() as gate:
+            self._holds_all = True
+            try:
+                yield gate
+            finally:
+                self._holds_all = False
+
     def check(self) -> None:
         if self._is_down:
             raise StoreUnavailable("the store cannot be reached")
@@ -107,8 +118,8 @@ class FaultyStore:
                 return fault
         return None
 
-    async def wait_at_gate(self) -> None:
-        if self._gate is not None:
+    async def wait_at_gate(self, *, to_commit: bool = False) -> None:
+        if self._gate is not None and (to_commit or self._holds_all):
             await self._gate.wait()
 
 
@@ -123,6 +134,7 @@ class _Port:
         method = getattr(self._port, name)
 
         async def call(*args: Any, **kwargs: Any) -> Any:
+            await self._faulty.wait_at_gate()
             self._faulty.check()
             return await method(*args, **kwargs)
 
@@ -139,7 +151,7 @@ class _FaultyJournal(_Port):
 
     async def _commit(self, turn: TurnWrite) -> Outcome:
         faulty, journal = self._faulty, self._faulty.beneath.journal
-        await faulty.wait_at_gate()
+        await faulty.wait_at_gate(to_commit=True)
         faulty.check()
         fault = faulty.draw(turn)
         if fault is None:
