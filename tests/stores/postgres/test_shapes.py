@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from perdure.model.statuses import Status
 from perdure.ports.journal import Message, Send
 from perdure.ports.runs import RunFilter
@@ -30,8 +32,9 @@ async def live(store: PostgresStore, run: str, turns: int) -> None:
     await committed(store, turn(run, turns, status=Status.COMPLETED))
 
 
+@pytest.mark.serial
 async def test_ordinary_turns_stay_on_their_page(postgres_url: str) -> None:
-    """Also those that change the wake time of a run that they keep."""
+    """Also those that change the wake time of a run that they keep. (Alone: what other sessions still see stays.)"""
     store = PostgresStore(postgres_url)
     await store.open()
     await asyncio.gather(*(live(store, f"run-{number:03}", 20) for number in range(100)))

@@ -22,7 +22,6 @@ from perdure.ports.journal import (
     TurnWrite,
     Verdict,
 )
-from perdure.stores.postgres.failures import AnswerLost
 from perdure.stores.postgres.hints import PostgresHints
 from perdure.stores.postgres.isolation import around_held, isolating
 from perdure.stores.postgres.lanes import Lanes
@@ -62,6 +61,7 @@ class PostgresJournal:
             name=lambda turn: turn.run,
             weight=weight,
         )
+        self._heads: Lanes[str, Head | None] = Lanes(self._head_group, width=2, limit=GROUP, deadline=readers.deadline)
         self._loads: Lanes[str, Loaded | None] = Lanes(
             self._load_group, width=2, limit=LOADS, deadline=readers.deadline
         )
@@ -73,14 +73,14 @@ class PostgresJournal:
         return await self._loads.submit(run)
 
     async def head(self, run: str) -> Head | None:
-        rows = await self._readers.fetch(_SQL["head"], run)
-        return head_of(rows[0]) if rows else None
+        return await self._heads.submit(run)
 
     async def history(self, run: str, after: int = 0, limit: int = 1000) -> Sequence[Row]:
         return [row_of(row) for row in await self._readers.fetch(_SQL["history"], run, after, limit)]
 
     async def close(self) -> None:
         await self._lanes.close()
+        await self._heads.close()
         await self._loads.close()
 
     # -- writing -------------------------------------------------------------------------------------------------------
@@ -131,25 +131,30 @@ class PostgresJournal:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
+    async def _head_group(self, runs: Sequence[str], ends: float) -> Sequence[Head | BaseException | None]:
+        return await isolating(self._read_heads, runs, ends)
+
+    async def _read_heads(self, runs: Sequence[str], ends: float) -> Sequence[Head | BaseException | None]:
+        rows = await self._readers.read_by(ends, _SQL["heads"], list(runs))
+        heads = {row["id"]: head_of(row) for row in rows}
+        return [heads.get(run) for run in runs]
+
     async def _load_group(self, runs: Sequence[str], ends: float) -> Sequence[Loaded | BaseException | None]:
         return await isolating(self._load_newest, runs, ends)
 
     async def _load_newest(self, runs: Sequence[str], ends: float) -> Sequence[Loaded | BaseException | None]:
-        try:
-            return await self._load_older(runs, [None] * len(runs), ends)
-        except AnswerLost as problem:
-            raise StoreUnavailable(problem.message, remedy="try again") from problem  # nothing was to be committed
+        return await self._load_older(runs, [None] * len(runs), ends)
 
     async def _load_older(
         self, runs: Sequence[str], older: Sequence[int | None], ends: float
     ) -> list[Loaded | BaseException | None]:
         """From snapshots older than that. Heads first, then the rows up to them: rows never change, so together they
         are one moment."""
-        heads = {row["id"]: row for row in await self._readers.fetch_by(ends, _SQL["heads"], list(runs), list(older))}
+        heads = {row["id"]: row for row in await self._readers.read_by(ends, _SQL["states"], list(runs), list(older))}
         rows: dict[str, list[Row]] = defaultdict(list)
         wanted: dict[tuple[str, str], None] = {}
         if heads:
-            found = await self._readers.fetch_by(
+            found = await self._readers.read_by(
                 ends,
                 _SQL["rows"],
                 list(heads),
@@ -180,7 +185,7 @@ class PostgresJournal:
         blobs: dict[str, dict[str, bytes]] = defaultdict(dict)
         if wanted:
             runs, names = [run for run, _ in wanted], [name for _, name in wanted]
-            rows = await self._readers.fetch_by(ends, _BLOBS["fetch"], runs, names)
+            rows = await self._readers.read_by(ends, _BLOBS["fetch"], runs, names)
             parts: dict[tuple[str, str], list[bytes]] = defaultdict(list)
             for row in rows:
                 parts[row["run"], row["hash"]].append(await unpack_off_loop(row["packed"], row["data"]))

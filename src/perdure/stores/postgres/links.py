@@ -192,6 +192,13 @@ class Pool:
             self._free.append(link)
             self._turnstile.release()
 
+    async def read_by(self, ends: float, query: str, *args: object) -> Rows:
+        """For statements that change nothing, so that nothing is unknown afterwards."""
+        try:
+            return await self.fetch_by(ends, query, *args)
+        except AnswerLost as problem:
+            raise StoreUnavailable(problem.message, remedy="try again") from problem
+
     async def _queue_up(self, ends: float) -> None:
         try:
             async with asyncio.timeout_at(ends):

@@ -16,10 +16,10 @@ SELECT id FROM runs WHERE id = ANY ($1::text[])
 EXCEPT
 SELECT id FROM (SELECT r.id FROM runs r WHERE r.id = ANY ($1::text[]) FOR NO KEY UPDATE SKIP LOCKED) AS free
 
--- name: head
-SELECT * FROM runs WHERE id = $1
-
 -- name: heads
+SELECT * FROM runs WHERE id = ANY ($1::text[])
+
+-- name: states
 -- With the newest snapshot of each that is older than asked for.
 SELECT r.*, s.seq AS snapshot_seq, s.packed, s.crc, s.data AS snapshot
 FROM unnest($1::text[], $2::bigint[]) AS a (run, older)
