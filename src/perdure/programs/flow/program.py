@@ -23,8 +23,9 @@ from perdure.model import events as e
 from perdure.model.failures import Failure, failure_from
 from perdure.model.policies import Retry
 from perdure.model.values import Json
-from perdure.programs.flow import gates, loops
+from perdure.programs.flow import beside, gates, loops
 from perdure.programs.flow.appliers import FlowAppliers
+from perdure.programs.flow.choosing import Moment, care_of, choose
 from perdure.programs.flow.environment import environment
 from perdure.programs.flow.gates import kept_back
 from perdure.programs.flow.graph import Graph, Node
@@ -40,39 +41,13 @@ from perdure.programs.flow.nodetypes import (
     Refuse,
     Sleep,
 )
-from perdure.programs.flow.routing import FAILURE, is_candidate, told_of
-from perdure.programs.flow.state import FlowScope, FlowState, Ready
+from perdure.programs.flow.state import FlowState, Ready
 from perdure.programs.flow.withdrawing import withdraw_region, withdraw_rest, withdraw_rivals, withdraw_scope
 
 SEMANTICS = 1
 """Raised with every change of the rules; a run keeps the number that it began with."""
 
 _unpack = Unpacker(FlowState)
-
-
-class Moment:
-    """What a node type's `plan` may look at: the time, its input, and data through expressions."""
-
-    __slots__ = ("_data", "_program", "_scope", "_state", "now")
-
-    def __init__(self, program: FlowProgram, state: RunState, scope: FlowScope, data: Json, now: int) -> None:
-        self._program, self._state, self._scope, self._data = program, state, scope, data
-        self.now = now
-
-    @property
-    def input(self) -> Json:
-        return self._data
-
-    def evaluate(self, expression: Any) -> Json:
-        return expression.evaluate(
-            environment(self._program.graph, self._state, self._scope, self._data, expression.names)
-        )
-
-    def resolve(self, template: Any) -> Json:
-        if template.is_static:
-            return template.resolve({})
-        env = environment(self._program.graph, self._state, self._scope, self._data, template.names)
-        return template.resolve(env, self._program.graph.mode)
 
 
 class FlowProgram:
@@ -139,29 +114,38 @@ class FlowProgram:
         if node.race is not None and visit in scope.won.get(node.race, ()):
             turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "withdrawn"))
             return
-        moment = Moment(self, state, scope, entry.input, turn.at)
+        moment = Moment(self.graph, state, scope, entry.input, turn.at)
+        is_skipped, taken, size = False, None, 0
+        directive: Directive
         try:
-            if node.condition is not None and not moment.evaluate(node.condition):
-                turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "condition"))
-                return
-            directive = node.type.plan(node.prepared, moment)
-            if type(directive) is Done:
-                self._evaluate(turn, flow, node, entry, visit, directive)
-                return
+            is_skipped = node.condition is not None and not moment.evaluate(node.condition)
+            directive = Done() if is_skipped else node.type.plan(node.prepared, moment)
+            if type(directive) is Done and not is_skipped:
+                output = entry.input if directive.output is UNSET else directive.output
+                size = 0 if directive.output is UNSET else measured(output)
+                taken = choose(self.graph, state, scope, node, output, directive.outcome)
         except PerdureError as problem:
             directive = Refuse(failure_from(problem, node.id))
+        if is_skipped:
+            turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "condition"))
+        elif type(directive) is Done:
+            self._evaluate(turn, node, entry, visit, directive, taken, size)
+        else:
+            self._schedule(turn, node, entry, visit, directive)
+
+    def _schedule(self, turn: Turn, node: Node, entry: Ready, visit: int, directive: Directive) -> None:
+        state = turn.state
         config = directive.config if type(directive) is Execute else None
         turn.emit(e.ActivationScheduled(state.next_activation, node.id, entry.scope, visit, config))
         activation = state.activations[state.next_activation - 1]
         if node.join.cancel_rest:
             withdraw_rest(self, turn, node, entry.scope)
-        self._carry_out(turn, node, activation, directive)
+        self.carry_out(turn, node, activation, directive)
 
-    def _evaluate(self, turn: Turn, flow: FlowState, node: Node, entry: Ready, visit: int, done: Done) -> None:
+    def _evaluate(
+        self, turn: Turn, node: Node, entry: Ready, visit: int, done: Done, taken: list[int] | None, size: int
+    ) -> None:
         state = turn.state
-        output = entry.input if done.output is UNSET else done.output
-        size = 0 if done.output is UNSET else measured(output)
-        taken = self._choose(state, flow.scopes[entry.scope], node, output, done.outcome) if node.has_when else None
         if node.join.cancel_rest:
             withdraw_rest(self, turn, node, entry.scope)
         turn.emit(
@@ -174,19 +158,10 @@ class FlowProgram:
         self.take_effect(turn, node, entry.scope, visit)
         if done.terminate:
             if entry.scope == ROOT:
-                close_run(turn, "COMPLETED", output=output)
+                close_run(turn, "COMPLETED", output=entry.input if done.output is UNSET else done.output)
             else:
                 withdraw_scope(self, turn, node, entry.scope)
         check_data(turn, node.id)
-
-    def _choose(self, state: RunState, scope: FlowScope, node: Node, output: Json, outcome: str | None) -> list[int]:
-        """The edges taken where conditions on them decide; they see the node's output as `data`."""
-        moment = Moment(self, state, scope, output, state.at)
-        return [
-            place
-            for place, edge in enumerate(node.outs)
-            if is_candidate(edge, outcome) and (edge.when is None or moment.evaluate(edge.when))
-        ]
 
     def evaluate_beside(
         self, turn: Turn, activation: Activation, expression: Expression, extra: dict[str, Any]
@@ -198,7 +173,7 @@ class FlowProgram:
 
     # -- directives -------------------------------------------------------------------------------
 
-    def _carry_out(self, turn: Turn, node: Node, activation: Activation, directive: Directive) -> None:
+    def carry_out(self, turn: Turn, node: Node, activation: Activation, directive: Directive) -> None:
         state = turn.state
         match directive:
             case Execute():
@@ -242,6 +217,9 @@ class FlowProgram:
                 output = activation.input if directive.output is UNSET else directive.output
                 size = 0 if directive.output is UNSET else measured(output)
                 self.completed(turn, activation, output, directive.outcome, directive.vars, size)
+                if directive.message is not None:
+                    message = directive.message
+                    turn.emit(e.MessagePublished(message.type, message.payload, message.key))
 
     def launch(self, turn: Turn, activation: Activation) -> None:
         node = self.graph.by_id[activation.node]
@@ -249,12 +227,12 @@ class FlowProgram:
             turn.execute(activation.id)
             return
         flow: FlowState = turn.state.body
-        moment = Moment(self, turn.state, flow.scopes[activation.scope], activation.input, turn.at)
+        moment = Moment(self.graph, turn.state, flow.scopes[activation.scope], activation.input, turn.at)
         try:
             directive = node.type.plan(node.prepared, moment)
         except PerdureError as problem:
             directive = Refuse(failure_from(problem, node.id))
-        self._carry_out(turn, node, activation, directive)
+        self.carry_out(turn, node, activation, directive)
 
     # -- results ----------------------------------------------------------------------------------
 
@@ -272,13 +250,11 @@ class FlowProgram:
             turn.emit(e.ActivationCompleted(activation.id, output))
             return
         flow: FlowState = turn.state.body
-        taken = None
-        if node.has_when:
-            try:
-                taken = self._choose(turn.state, flow.scopes[activation.scope], node, output, outcome)
-            except PerdureError as problem:
-                self.failed(turn, activation, failure_from(problem, node.id), output)
-                return
+        try:
+            taken = choose(self.graph, turn.state, flow.scopes[activation.scope], node, output, outcome)
+        except PerdureError as problem:
+            self.failed(turn, activation, failure_from(problem, node.id), output)
+            return
         turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables, size))
         self.take_effect(turn, node, activation.scope, activation.visit)
         check_data(turn, node.id)
@@ -288,7 +264,7 @@ class FlowProgram:
         node = self.graph.by_id[activation.node]
         scope = turn.state.body.scopes[activation.scope]
         try:
-            taken = self._choose(turn.state, scope, node, output, None) if node.has_when else None
+            taken = choose(self.graph, turn.state, scope, node, output, None)
         except PerdureError as problem:
             wrong = failure_from(problem, node.id)
             loops.close(self, turn, activation, wrong, reason=wrong.message)
@@ -307,7 +283,7 @@ class FlowProgram:
     def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:
         """Its own edges first, then the scopes around it, then the document's failure node, then the run."""
         state, node = turn.state, self.graph.by_id[activation.node]
-        care = self._care_of(state, node, activation, failure, output)
+        care = care_of(self.graph, state, activation, failure, output)
         if care is not None:
             outcome, taken = care
             if state.errors_in_a_row >= state.limits.max_errors:
@@ -333,40 +309,8 @@ class FlowProgram:
         else:
             loops.item_failed(self, turn, activation, failure, output)
 
-    def _care_of(
-        self, state: RunState, node: Node, activation: Activation, failure: Failure, output: Json
-    ) -> tuple[str, list[int] | None] | None:
-        """Which outcome takes care of the failure, and which edges that takes where conditions on them decide."""
-        names = ["timeout"] if failure.code in ("TIMEOUT", "SIGNAL_TIMEOUT") else []
-        for name in [*names, "error"]:
-            if name not in node.outcomes:
-                continue
-            if not node.has_when:
-                return name, None
-            taken = self._choose_for_failure(state, node, activation, name, told_of(node, activation, failure, output))
-            if taken:
-                return name, taken
-        if activation.scope == ROOT and self.graph.on_failure is not None and node.id not in self.graph.after_failure:
-            return FAILURE, []
-        return None
-
-    def _choose_for_failure(
-        self, state: RunState, node: Node, activation: Activation, name: str, told: Json
-    ) -> list[int]:
-        """A condition that cannot be evaluated takes care of nothing: the failure that there is goes on."""
-        moment = Moment(self, state, state.body.scopes[activation.scope], told, state.at)
-        found = []
-        for place, edge in enumerate(node.outs):
-            if edge.outcome == name:
-                try:
-                    if edge.when is None or moment.evaluate(edge.when):
-                        found.append(place)
-                except PerdureError:
-                    continue
-        return found
-
     def is_handled(self, state: RunState, activation: Activation, failure: Failure) -> bool:
-        return self._care_of(state, self.graph.by_id[activation.node], activation, failure, None) is not None
+        return care_of(self.graph, state, activation, failure, None) is not None
 
     def timed_out(self, turn: Turn, activation: Activation) -> None:
         if activation.phase == "sleeping":
@@ -384,44 +328,10 @@ class FlowProgram:
     # -- beside the graph -------------------------------------------------------------------------
 
     def undo(self, turn: Turn, entry: Undo, scope: int) -> None:
-        told = {"input": entry.input, "output": entry.output, "key": entry.key, "node": entry.node}
-        self._start_detached(turn, self.graph.by_id[entry.handler], scope, told, entry.activation)
+        beside.undo(self, turn, entry, scope)
 
     def start_completion_node(self, turn: Turn, number: int) -> bool:
-        closing = turn.state.closing
-        assert closing is not None
-        if number >= len(self.graph.after):
-            return False
-        told = {
-            "status": closing.status,
-            "output": closing.output,
-            "error": closing.failure.as_dict() if closing.failure else None,
-        }
-        self._start_detached(turn, self.graph.after[number], ROOT, told, None)
-        return True
-
-    def _start_detached(self, turn: Turn, node: Node, scope: int, input: Json, undo: int | None) -> None:
-        state = turn.state
-        flow: FlowState = state.body
-        visit = flow.scopes[scope].visits.get(node.index, 0) + 1
-        id = state.next_activation
-        moment = Moment(self, state, flow.scopes[scope], input, turn.at)
-        try:
-            directive = node.type.plan(node.prepared, moment)
-        except PerdureError as problem:
-            directive = Refuse(failure_from(problem, node.id))
-        config = directive.config if type(directive) is Execute else None
-        turn.emit(e.ActivationScheduled(id, node.id, scope, visit, config, undo, True, input))
-        if isinstance(directive, Refuse):
-            turn.emit(e.ActivationFailed(id, 1, directive.failure.at_node(node.id)))
-        elif isinstance(directive, Execute | Sleep | Done):
-            self._carry_out(turn, node, state.activations[id], directive)
-        else:
-            turn.emit(
-                e.ActivationFailed(
-                    id, 1, Failure("NOT_HERE", f"{node.type.name} cannot run beside the graph", node=node.id)
-                )
-            )
+        return beside.complete(self, turn, number)
 
     def compensation(self, state: RunState) -> str:
         return self.graph.compensation
