@@ -214,3 +214,18 @@ def test_a_group_is_withdrawn_as_a_whole_and_catches_what_fails_inside() -> None
     assert ends(story, "try") == ["fails"]
     assert ends(story, "catch") == ["completes"]
     assert story.run.status == "COMPLETED"
+
+
+def test_a_group_inside_a_loop_sees_the_loop() -> None:
+    document = draw(
+        {
+            "each": {"type": "loop", "items": ["x", "y"]},
+            "pair": {"type": "group", "parent": "each"},
+            "a": STEP | {"parent": "pair", "arguments": {"it": "${item}", "of": "${index}", "given": "${data.item}"}},
+        },
+        "start>each>end",
+    )
+    story = play(document)
+    assert story.run.output["results"] == [
+        {"it": "x", "of": 0, "given": "x"}, {"it": "y", "of": 1, "given": "y"},
+    ]  # fmt: skip
