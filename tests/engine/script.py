@@ -195,12 +195,6 @@ class Script:
     def has_ready(self, state: RunState) -> bool:
         return False
 
-    def is_waiting(self, state: RunState) -> bool:
-        return False
-
-    def kept_back(self, state: RunState) -> list[tuple[str, str, str | None]]:
-        return []
-
     def wanted(self, state: RunState, activation: Activation) -> None:
         return None
 

@@ -296,3 +296,17 @@ async def test_an_engine_whose_clock_jumps_while_it_sleeps_still_wakes_its_runs(
         assert (await w.ended(engine, run)).status == "COMPLETED"
         assert asyncio.get_running_loop().time() < 115
         assert (await w.run(engine, "short")).status == "COMPLETED"
+
+
+@simulated()
+async def test_closing_is_finished_even_if_nobody_waits_for_it_any_more() -> None:
+    async with world() as w:
+        await w.define("one", step())
+        first = await w.engine(handlers=dying(w), grace=2)
+        second = await w.engine()
+        run = await w.start(first, "one", 7)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(first.close(), 1)
+        assert output_of(await w.ended(second, run)) == 7
+        assert asyncio.get_running_loop().time() < 5
+        await first.close()

@@ -55,6 +55,7 @@ class Engine:
         self._chance = chance
         self._runtime: Runtime | None = None
         self._deafen: Callable[[], None] | None = None
+        self._closing: asyncio.Future[None] | None = None
 
     @property
     def runtime(self) -> Runtime:
@@ -73,6 +74,7 @@ class Engine:
         runtime = Runtime(store, library, handlers, self._clock, self._settings, self._observer, ids)
         await runtime.lease.open()
         self._runtime = runtime
+        self._closing = None
         self._deafen = store.hints.listen(self._hear)
         runtime.alarms.open()
         runtime.post.open()
@@ -157,10 +159,14 @@ class Engine:
 
     async def close(self) -> None:
         """Hands everything over: takes nothing new, lets handlers end for a while, then gives all runs back to the
-        store."""
-        runtime = self._runtime
-        if runtime is None:
-            return
+        store. Once begun it is finished, even if the caller is cancelled: a worker that is half closed would keep its
+        runs and do nothing for them."""
+        if self._closing is None and self._runtime is not None:
+            self._closing = asyncio.ensure_future(self._close(self._runtime))
+        if self._closing is not None:
+            await asyncio.shield(self._closing)
+
+    async def _close(self, runtime: Runtime) -> None:
         settings = runtime.settings
         runtime.starts.is_open = False
         runtime.claimer.close()
@@ -174,7 +180,7 @@ class Engine:
                 unknown = Failure("OUTCOME_UNKNOWN", "its worker was closed; whether it took effect is not known")
                 owned.deliver(Fail(execution.id, execution.attempt, unknown))
         await runtime.runner.close(settings.grace)
-        await self._quiet(settings.farewell)
+        await _quiet(runtime, settings.farewell)
         runtime.alarms.close()
         runtime.post.close()
         runtime.results.close(Busy("the engine was closed"))
@@ -187,11 +193,11 @@ class Engine:
         except (StoreError, TimeoutError) as problem:
             runtime.trouble("leaving (others will take the runs when the lease has run out)", problem)
 
-    async def _quiet(self, patience: float) -> None:
-        """Until no commit is under way."""
-        runtime = self.runtime
-        until = runtime.loop.time() + patience
-        for pause in runtime.pauses():
-            if runtime.loop.time() >= until or not any(owned.busy for owned in runtime.roster.owned.values()):
-                break
-            await asyncio.sleep(pause)
+
+async def _quiet(runtime: Runtime, patience: float) -> None:
+    """Until no commit is under way."""
+    until = runtime.loop.time() + patience
+    for pause in runtime.pauses():
+        if runtime.loop.time() >= until or not any(owned.busy for owned in runtime.roster.owned.values()):
+            break
+        await asyncio.sleep(pause)
