@@ -1,4 +1,4 @@
-"""Rounds of joins, cycles with several exits, loops inside cycles, layers, failures and ends: what no document shows."""
+"""Rounds of joins, cycles with several exits, loops inside cycles, layers, failures and ends: corners of the rules."""
 
 from __future__ import annotations
 
