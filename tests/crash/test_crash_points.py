@@ -1,4 +1,4 @@
-"""A real SIGKILL before and after every commit of every scenario: nothing acknowledged is lost, nothing happens twice."""
+"""A real SIGKILL before and after every commit: nothing acknowledged is lost, nothing recorded is done twice."""
 
 from __future__ import annotations
 

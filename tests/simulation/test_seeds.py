@@ -1,4 +1,4 @@
-"""Thousands of histories that never happened, each of which must end well. One seed again: perdure simulate --seed N."""
+"""Thousands of histories that never happened; each must end well. One seed again: perdure simulate --seed N."""
 
 from __future__ import annotations
 
