@@ -79,8 +79,10 @@ class Chaos:
         lease = engine.runtime.lease
         with store.stalled():
             lease.lose = lambda: None  # type: ignore[method-assign]
-            await asyncio.sleep(seconds)
-        del lease.lose
+            try:
+                await asyncio.sleep(seconds)
+            finally:
+                del lease.lose
 
     async def start(self, definition: str, number: int) -> str:
         while True:

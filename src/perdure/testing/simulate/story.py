@@ -158,8 +158,10 @@ class Story:
         lease = engine.runtime.lease
         with faulty.stalled():
             lease.lose = lambda: None  # type: ignore[method-assign]
-            await asyncio.sleep(seconds)
-        del lease.lose
+            try:
+                await asyncio.sleep(seconds)
+            finally:
+                del lease.lose
 
     # -- the clients -----------------------------------------------------------------------------
 
