@@ -34,7 +34,7 @@ class Adapter(Base):
     def __init__(self, workdir, db):
         super().__init__(workdir)
         self.db, self.pg, self.known = db, None, set()
-        self.config = "flows of Python steps, engine in the driver process, library defaults, each start with an idempotency key"
+        self.config = "flows of Python steps, engine in the driver process, library defaults, a key for each start"
         self.durability = (
             "SQLite WAL, synchronous=FULL" if db == "sqlite" else "PostgreSQL fsync=on, synchronous_commit=on"
         ) + ": start, each step and the end are fsynced before the next begins"

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 from perdure.engine.library import Library
 from perdure.errors import DocumentInvalid, InvalidInput, NotFound
 from perdure.model.canonical import document_hash
+from perdure.model.problems import Problem
 from perdure.model.values import check_json
 from perdure.ports.definitions import Active, Definitions, Draft, Summary, Version
 from perdure.programs.flow.nodetypes import Catalogue
-from perdure.programs.flow.validate import Problem, validate_flow
+from perdure.programs.flow.validate import validate_flow
 
 KIND = "flow"
 T = TypeVar("T")
