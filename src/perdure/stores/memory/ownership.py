@@ -27,9 +27,10 @@ class MemoryOwnership:
         if not self._tables.has_lease(worker):
             return []
         now = self._tables.clock.now()
+        alive = {name for name, end in self._tables.workers.items() if end > now}
         due: list[tuple[int, str, Run]] = []
         for run in self._tables.runs.values():
-            if run.owner is not None and not self._tables.has_lease(run.owner):
+            if run.owner is not None and run.owner not in alive:
                 self._void(run)
             if run.owner is None and run.wake_at is not None and run.wake_at <= now:
                 due.append((run.wake_at, run.id, run))
