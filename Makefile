@@ -16,7 +16,7 @@ PINS   := pyproject.toml requirements/constraints.txt tools/bootstrap.py
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.installed ## install what is needed and start the server, a worker and the UI on 127.0.0.1:8000
+run: $(VENV)/.installed ## install what is needed and start the engine and its HTTP surface on 127.0.0.1:8000
 	$(PY) -m perdure.cli.main dev
 
 test: check ## all checks, then all tests
@@ -27,7 +27,7 @@ check: $(VENV)/.installed-dev ## format, lint, types and layers
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
-	$(LINT) --no-logo
+	$(LINT) --no-logo --no-cache
 
 fmt: $(VENV)/.installed-dev ## format the code and apply the safe fixes
 	$(PY) -m ruff check --fix-only --quiet .
@@ -43,7 +43,7 @@ crash: $(VENV)/.installed-dev ## kill processes at every commit, with denser poi
 	PERDURE_CRASH=dense $(PYTEST) -m crash
 
 simulate: $(VENV)/.installed-dev ## simulate SEEDS=20000 schedules with faults
-	$(PY) -m perdure.testing.simulate --seeds $(SEEDS)
+	$(PY) -m perdure.cli.main simulate --seeds $(SEEDS)
 
 venv: $(VENV)/.installed-dev ## only create .venv with everything for development
 
