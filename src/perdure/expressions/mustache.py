@@ -1,8 +1,9 @@
 """`{{ }}`: Mustache, as its specification has it, over JSON only.
 
 Variables, sections, inverted sections, comments, partials, changed delimiters and the rules about lines that hold
-nothing but a tag are those of the specification (all of its 136 core tests pass). A name is looked up in dicts and
-lists and nowhere else; there are no lambdas, and what a value holds is never rendered again.
+nothing but a tag are those of the core specification; its files can be run by `tests/expressions/test_mustache.py`. A
+name is looked up in dicts and lists and nowhere else; there are no lambdas, and what a value holds is never rendered
+again.
 
 Why not a library: those that exist walk Python attributes or call what they find, render without a budget, do not know
 where an error is, cannot keep the text of a placeholder whose value is missing, and cannot hold `${ }` in a section.
