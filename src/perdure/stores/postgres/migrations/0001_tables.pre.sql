@@ -13,7 +13,7 @@ CREATE TABLE runs (
     turn_id     text NOT NULL,
     status      text NOT NULL,
     wake_at     bigint,
-    due_at      bigint,      -- wake_at while nobody owns the run, else null: wake_at may change without touching an index
+    due_at      bigint,      -- wake_at while the run is open and nobody's, else null: so wake_at touches no index
     owner       text COLLATE "C",
     closed_at   bigint,
     result      bytea,

@@ -34,7 +34,7 @@ BEGIN
         WITH done AS (
             UPDATE runs r SET
                 seq = t.seq, updated_at = t.at, turn_id = t.turn_id, status = t.status, wake_at = t.wake_at,
-                due_at = CASE WHEN t.owner IS NULL THEN t.wake_at END, owner = t.owner,
+                due_at = CASE WHEN t.owner IS NULL AND t.result IS NULL THEN t.wake_at END, owner = t.owner,
                 closed_at = CASE WHEN t.status IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT') THEN t.at END,
                 result = t.result, attributes = coalesce(t.attributes::jsonb, r.attributes)
             FROM unnest(t_run, t_turn, t_epoch, t_expected, t_seq, t_at, t_data, t_codec, t_refs, t_status, t_owner,
@@ -69,7 +69,7 @@ BEGIN
                                   namespace, definition, version, hash, program, created_at, trigger, key, digest,
                                   parent, attributes)
                 SELECT n.seq, n.at, n.epoch, n.turn_id, n.status, n.wake_at,
-                       CASE WHEN n.owner IS NULL THEN n.wake_at END, n.owner,
+                       CASE WHEN n.owner IS NULL AND n.result IS NULL THEN n.wake_at END, n.owner,
                        CASE WHEN n.status IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT') THEN n.at END, n.result,
                        n.run, n.namespace, n.definition, n.version, n.hash, n.program, n.created_at, n.trigger, n.key,
                        n.digest, n.parent, coalesce(n.attributes::jsonb, '{}')

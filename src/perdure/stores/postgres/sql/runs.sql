@@ -30,6 +30,6 @@ WHERE NOT EXISTS (SELECT FROM blobs b WHERE b.namespace = c.namespace AND b.hash
 -- name: repair
 -- Unless it has moved meanwhile.
 UPDATE runs SET
-    status = $2, wake_at = $3, due_at = CASE WHEN owner IS NULL THEN $3::bigint END, attributes = $4::jsonb, result = $5,
+    status = $2, wake_at = $3, due_at = CASE WHEN owner IS NULL AND $5::bytea IS NULL THEN $3::bigint END, attributes = $4::jsonb, result = $5,
     closed_at = CASE WHEN $2 IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT') THEN coalesce($6::bigint, updated_at) END
 WHERE id = $1 AND seq = $7
