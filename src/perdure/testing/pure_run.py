@@ -148,7 +148,7 @@ class PureRun:
 
     def check(self) -> None:
         """The replayed state is the state; what is under way is what is outstanding."""
-        if picture(self.kernel, self._shadow) != picture(self.kernel, self.state):
+        if self.kernel.snapshot(self._shadow) != self.kernel.snapshot(self.state):
             raise InvariantBroken(f"{self.id}: replaying the events gives another state: {self._difference()}")
         wanted = outstanding(self.kernel.program, self.state)
         missing = [effect for effect in wanted if effect not in self._under_way]
@@ -160,26 +160,16 @@ class PureRun:
         state = self.kernel.new(self.id)
         for at, events in self.turns:
             self.kernel.replay(state, events, at)
-        if picture(self.kernel, state) != picture(self.kernel, self.state):
+        if self.kernel.snapshot(state) != self.kernel.snapshot(self.state):
             raise InvariantBroken(f"{self.id}: replaying the whole log gives another state")
         again = self.kernel.restore(self.kernel.snapshot(self.state))
-        if picture(self.kernel, again) != picture(self.kernel, self.state):
+        if self.kernel.snapshot(again) != self.kernel.snapshot(self.state):
             raise InvariantBroken(f"{self.id}: the snapshot gives another state")
 
     def _difference(self) -> str:
         names = [*RunState.__struct_fields__]
         parts = [(name, getattr(self._shadow, name), getattr(self.state, name)) for name in names]
         return "; ".join(f"{name}: replayed {a!r}, live {b!r}" for name, a, b in parts if a != b)[:4000]
-
-
-def picture(kernel: Kernel, state: RunState) -> bytes:
-    """A snapshot for comparing. The heap of timers may hold entries that are gone, in any order: both are mended."""
-    heap = state.timer_heap
-    state.timer_heap = sorted({(timer.due, id) for id, timer in state.timers.items()})
-    try:
-        return kernel.snapshot(state)
-    finally:
-        state.timer_heap = heap
 
 
 def _answers(command: c.Command, effect: f.AnyEffect) -> bool:

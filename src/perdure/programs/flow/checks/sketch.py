@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from perdure.expressions.places import nearest
 from perdure.model.problems import pointed
 from perdure.programs.flow.nodetypes import Catalogue, NodeType
 
@@ -47,11 +48,19 @@ class EdgeSketch:
         self.target = target
 
 
+MOST_PARENTS = 64
+"""Bodies that are followed outwards; far more than may be nested."""
+MOST_HINTS = 100
+"""Names that are looked for among all nodes because they are nearly right: each look costs time."""
+
+
 class Sketch:
     def __init__(self, document: dict[str, Any], catalogue: Catalogue) -> None:
         self.document = document
         self.catalogue = catalogue
         self.settings = mapping(document.get("settings"))
+        self._hints = MOST_HINTS
+        self._variables: dict[str, set[str]] = {}
         self.nodes: list[NodeSketch] = []
         self.by_id: dict[str, NodeSketch] = {}
         """The first of each id."""
@@ -83,12 +92,27 @@ class Sketch:
         """The bodies that a node lives in, from the inside out; the root is None. Ends where parents form a cycle."""
         seen: set[str] = set()
         parent = node.parent
-        while parent is not None and parent not in seen:
+        while parent is not None and parent not in seen and len(seen) < MOST_PARENTS:
             yield parent
             seen.add(parent)
             above = self.by_id.get(parent)
             parent = above.parent if above is not None else None
         yield None
+
+    def hint(self, id: str) -> str | None:
+        """The id of a node that was probably meant."""
+        self._hints -= 1
+        return nearest(id, self.by_id) if self._hints >= 0 else None
+
+    def beginning_with(self, start: str) -> str | None:
+        """The id of a node that begins so."""
+        return next((id for id in self.by_id if id.startswith(start)), None) if self._hints >= 0 else None
+
+    def remembered(self, loop: str, names: Callable[[NodeSketch | None], set[str]]) -> set[str]:
+        """The variables of a loop, found once."""
+        if loop not in self._variables:
+            self._variables[loop] = names(self.by_id.get(loop))
+        return self._variables[loop]
 
     def bodies(self) -> dict[str | None, list[NodeSketch]]:
         """The nodes of the graph by the loop that they belong to; the root is None."""

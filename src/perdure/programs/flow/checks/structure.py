@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from perdure.expressions.places import nearest
 from perdure.model.policies import DEFAULT_LIMITS
 from perdure.model.problems import Problem, pointed
 from perdure.programs.flow.checks.shape import shown
@@ -13,11 +12,17 @@ from perdure.programs.flow.checks.sketch import EdgeSketch, NodeSketch, Sketch, 
 from perdure.programs.flow.components import reachable, strong_components
 
 DEEPEST = DEFAULT_LIMITS.depth
+MOST_SHOWN = 12
 
 
 def unknown(id: str, sketch: Sketch) -> str:
-    meant = nearest(id, sketch.by_id)
+    meant = sketch.hint(id)
     return f"there is no node {shown(id)}" + (f"; did you mean {meant!r}?" if meant else "")
+
+
+def route(ids: list[str]) -> str:
+    """A way through nodes, short enough for a sentence."""
+    return " → ".join(ids if len(ids) <= MOST_SHOWN else [*ids[: MOST_SHOWN - 2], "…", ids[-1]])
 
 
 # -- ids -------------------------------------------------------------------------------------------
@@ -115,6 +120,7 @@ def joins(sketch: Sketch) -> Iterator[Problem]:
 
 def parents(sketch: Sketch) -> Iterator[Problem]:
     cyclic: set[str] = set()
+    too_deep: set[str] = set()
     for node in sketch.nodes:
         if node.parent is None:
             continue
@@ -130,18 +136,11 @@ def parents(sketch: Sketch) -> Iterator[Problem]:
         if last is not None and last.parent is not None and last.parent in sketch.by_id:
             if node.id in way and node.id not in cyclic:
                 cyclic |= set(way)
-                yield Problem("PARENT_CYCLE", place, f"it contains itself: {' → '.join([node.id, *way])}")
-        elif len(way) == DEEPEST + 1 or (len(way) > DEEPEST and node.type is not None and node.type.loop is not None):
-            yield from _too_deep(sketch, node, way)
-
-
-def _too_deep(sketch: Sketch, node: NodeSketch, way: list[str]) -> Iterator[Problem]:
-    """Told once, at the loop that is one too deep: by the first node of its body."""
-    first = next(other for other in sketch.nodes if other.parent == node.parent)
-    if first is node and len(way) == DEEPEST + 1:
-        loop = sketch.by_id[way[0]]
-        told = f"loops are nested {len(way)} deep: {' → '.join(reversed(way))}"
-        yield Problem("LOOP_TOO_DEEP", loop.pointer, told, expected=f"at most {DEEPEST}")
+                yield Problem("PARENT_CYCLE", place, f"it contains itself: {route([node.id, *way])}")
+        elif len(way) == DEEPEST + 1 and above is not None and above.id not in too_deep:
+            too_deep.add(above.id)
+            told = f"loops are nested {len(way)} deep: {route(way[::-1])}"
+            yield Problem("LOOP_TOO_DEEP", above.pointer, told, expected=f"at most {DEEPEST}")
 
 
 def empty_loops(sketch: Sketch) -> Iterator[Problem]:
@@ -174,8 +173,8 @@ def cycles(sketch: Sketch) -> Iterator[Problem]:
     for knot in members.values():
         if len(knot) > 1:
             way = [strict[at] for at in _cycle_through(min(knot), set(knot), successors)]
-            told = f"a cycle without an `any` join: {' → '.join(node.id for node in [*way, way[0]])}"
-            remedy = f"give the node where the cycle is entered the join `any` (one of {', '.join(n.id for n in way)})"
+            told = f"a cycle without an `any` join: {route([node.id for node in [*way, way[0]]])}"
+            remedy = "give the node where the cycle is entered the join `any`"
             yield Problem("CYCLE_WITHOUT_ANY", way[0].pointer, told, remedy=remedy)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from perdure.errors import ExpressionError
+from perdure.expressions import DEFAULT_LIMITS, check_expression, check_template, compile_expression, compile_template
 from perdure.expressions import Problem as Fault
-from perdure.expressions import check_expression, check_template, compile_expression, compile_template
 from perdure.expressions.places import nearest
 from perdure.model.problems import Problem, Severity, pointed
 from perdure.programs.flow.checks.sketch import NodeSketch, Sketch
@@ -16,6 +17,8 @@ from perdure.programs.flow.graph import bare
 from perdure.programs.flow.names import ENVIRONMENT_NAMES
 
 Read = tuple[str | int, ...]
+MOST_STRINGS = DEFAULT_LIMITS.placeholders
+"""Strings of one template that are looked at one by one; a template with more is refused as a whole."""
 
 
 def of_nodes(sketch: Sketch) -> Iterator[Problem]:
@@ -54,7 +57,7 @@ class _Scope:
             found = set(ENVIRONMENT_NAMES)
             for id in self.around:
                 if id is not None:
-                    found |= _loop_variables(self.sketch.by_id.get(id))
+                    found |= self.sketch.remembered(id, _loop_variables)
             self._names = frozenset(found)
         return self._names
 
@@ -63,7 +66,7 @@ class _Scope:
             if isinstance(text.value, str):
                 yield from self._expression(text)
         elif text.kind is Kind.TEMPLATE:
-            for place, source in _strings(text.value, text.pointer):
+            for place, source in islice(_strings(text.value, text.pointer), MOST_STRINGS):
                 yield from self._template(place, source, text.names)
 
     def _expression(self, text: Text) -> Iterator[Problem]:
@@ -108,12 +111,12 @@ class _Scope:
     def _node(self, id: str, place: str, severity: Severity) -> Iterator[Problem]:
         found = self.sketch.by_id.get(id)
         if found is None:
-            meant = nearest(id, self.sketch.by_id)
-            dashed = next((other for other in self.sketch.by_id if other.startswith((f"{id}-", f"{id}."))), None)
+            meant = self.sketch.hint(id)
+            dashed = self.sketch.beginning_with(f"{id}-")
             told = f"there is no node {id!r}"
             remedy = None
             if dashed is not None:
-                remedy = f'an id with a hyphen or dot is written nodes["{dashed}"]'
+                remedy = f'an id with a hyphen is written nodes["{dashed}"]'
             elif meant is not None:
                 told += f"; did you mean {meant!r}?"
             yield Problem("NODE_REFERENCE_UNKNOWN", place, told, remedy=remedy, severity=severity)
