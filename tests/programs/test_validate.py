@@ -392,3 +392,44 @@ def test_ten_thousand_nodes_take_less_than_a_second() -> None:
     assert found is not None
     assert problems == []
     assert best < 1.0
+
+
+def chain(count: int, **of: Any) -> list[Doc]:
+    return [
+        {"id": f"n{i}", **{key: value(i) if callable(value) else value for key, value in of.items()}}
+        for i in range(count)
+    ]
+
+
+START = {"id": "start", "type": "start"}
+HOSTILE: dict[str, Doc] = {
+    "every edge dangles": {
+        "nodes": [START, *chain(9_999, type="group")],
+        "edges": [edge(f"x{i}", f"y{i}") for i in range(20_000)],
+    },
+    "ten thousand deep": {"nodes": [START, *chain(9_999, type="loop", parent=lambda i: f"n{i - 1}")]},
+    "a circle of parents": {"nodes": [START, *chain(9_999, type="loop", parent=lambda i: f"n{(i - 1) % 9_999}")]},
+    "one long cycle": {
+        "nodes": [START, *chain(9_999, type="group")],
+        "edges": [edge(f"n{i}", f"n{(i + 1) % 9_999}") for i in range(9_999)],
+    },
+    "every node reads another that is not there": {
+        "nodes": [START, *chain(9_999, type="group", condition=lambda i: f"nodes.a{i % 1000}.output")]
+    },
+    "one id": {"nodes": [{"id": "a", "type": "start"}] * 10_000, "edges": [edge("a", "a")] * 20_000},
+    "a hundred thousand placeholders": flow(node("json", {"data": [f"${{data.x{i}}}" for i in range(100_000)]})),
+    "all to all": {
+        "nodes": [START, *chain(141, type="group")],
+        "edges": [edge(f"n{i}", f"n{j}") for i in range(141) for j in range(141)],
+    },
+}
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_documents_are_answered_soon_and_in_few_words(name: str) -> None:
+    before = time.process_time()
+    found, problems = validate_flow(HOSTILE[name], CATALOGUE)
+    assert time.process_time() - before < 5
+    assert found is None
+    assert max(len(each.message) for each in problems) < 2_000

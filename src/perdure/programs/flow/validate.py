@@ -49,9 +49,10 @@ def validate_flow(document: Any, catalogue: Catalogue) -> tuple[FlowDocument | N
             options.input_schema(document),
         ),
     ]
-    written = list(writing.of_nodes(sketch))
-    misspelt = {"/".join(problem.pointer.split("/")[:3]) for problem in written if problem.is_error}
-    problems += [*written, *configs.configurations(sketch, misspelt)]
+    for node in sketch.nodes:  # one after the other: what was compiled to be checked is still at hand for the second
+        written = list(writing.of_node(sketch, node))
+        problems += written
+        problems += configs.configuration(node, prepare=not _has_errors(written))
     return (None if _has_errors(problems) else flow), in_order(problems)
 
 

@@ -34,27 +34,27 @@ def types(sketch: Sketch) -> Iterator[Problem]:
                     yield Problem("NO_EFFECT", pointed(node.pointer, field), told, severity="warning")
 
 
-def configurations(sketch: Sketch, misspelt: set[str]) -> Iterator[Problem]:
-    """All configurations, compiled as for execution unless there are mistakes in their texts, and what follows."""
-    for node in sketch.nodes:
-        if node.type is None or not isinstance(node.raw.get("config", {}), dict):
-            continue
-        place = pointed(node.pointer, "config")
-        try:
-            config = node.type.config.model_validate(node.config)
-            if node.pointer not in misspelt:
-                node.type.prepare(config)
-                if node.type.loop is not None:
-                    node.type.loop(config)
-        except ValidationError as fault:
-            yield from problems_of(fault, node.config, node.type.config, prefix="CONFIG", pointer=place)
-        except PerdureError as fault:
-            yield Problem("CONFIG_VALUE", place + (fault.pointer or ""), fault.message, expected=fault.expected)
-        except Exception as fault:  # a type that somebody else wrote
-            told = f"the node type {node.type.name} cannot take it: {type(fault).__name__}: {fault}"
-            yield Problem("CONFIG_VALUE", place, told[:1000])
-        else:
-            yield from _outcomes(node, node.type, config)
+def configuration(node: NodeSketch, *, prepare: bool) -> Iterator[Problem]:
+    """One configuration, compiled as for execution if its texts are right, and what follows from it."""
+    kind = node.type
+    if kind is None or not isinstance(node.raw.get("config", {}), dict):
+        return
+    place = pointed(node.pointer, "config")
+    try:
+        config = kind.config.model_validate(node.config)
+        if prepare:
+            kind.prepare(config)
+            if kind.loop is not None:
+                kind.loop(config)
+    except ValidationError as fault:
+        yield from problems_of(fault, node.config, kind.config, prefix="CONFIG", pointer=place)
+    except PerdureError as fault:
+        yield Problem("CONFIG_VALUE", place + (fault.pointer or ""), fault.message, expected=fault.expected)
+    except Exception as fault:  # a type that somebody else wrote
+        told = f"the node type {kind.name} cannot take it: {type(fault).__name__}: {fault}"
+        yield Problem("CONFIG_VALUE", place, told[:1000])
+    else:
+        yield from _outcomes(node, kind, config)
 
 
 def _outcomes(node: NodeSketch, kind: NodeType, config: BaseModel) -> Iterator[Problem]:

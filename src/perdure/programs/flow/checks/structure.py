@@ -119,7 +119,6 @@ def joins(sketch: Sketch) -> Iterator[Problem]:
 
 
 def parents(sketch: Sketch) -> Iterator[Problem]:
-    cyclic: set[str] = set()
     too_deep: set[str] = set()
     for node in sketch.nodes:
         if node.parent is None:
@@ -128,19 +127,32 @@ def parents(sketch: Sketch) -> Iterator[Problem]:
         above = sketch.by_id.get(node.parent)
         if above is None:
             yield Problem("PARENT_UNKNOWN", place, unknown(node.parent, sketch))
-        elif above.type is not None and above.type.loop is None:
+            continue
+        if above.type is not None and above.type.loop is None:
             told = f"{above.id!r} is a {above.type.name}; only a loop or a group has a body"
             yield Problem("PARENT_NOT_LOOP", place, told)
         way = [id for id in sketch.around(node) if id is not None]
-        last = sketch.by_id.get(way[-1])
-        if last is not None and last.parent is not None and last.parent in sketch.by_id:
-            if node.id in way and node.id not in cyclic:
-                cyclic |= set(way)
-                yield Problem("PARENT_CYCLE", place, f"it contains itself: {route([node.id, *way])}")
-        elif len(way) == DEEPEST + 1 and above is not None and above.id not in too_deep:
+        if len(way) == DEEPEST + 1 and above.id not in too_deep:
             too_deep.add(above.id)
             told = f"loops are nested {len(way)} deep: {route(way[::-1])}"
             yield Problem("LOOP_TOO_DEEP", above.pointer, told, expected=f"at most {DEEPEST}")
+    yield from _circles_of_parents(sketch)
+
+
+def _circles_of_parents(sketch: Sketch) -> Iterator[Problem]:
+    """Each node has one parent at most, so following parents from every node, never twice, finds every circle."""
+    settled: set[str] = set()
+    for node in sketch.nodes:
+        way: dict[str, NodeSketch] = {}
+        at: NodeSketch | None = sketch.by_id[node.id]
+        while at is not None and at.id not in settled and at.id not in way:
+            way[at.id] = at
+            at = sketch.by_id.get(at.parent or "")
+        settled |= way.keys()
+        if at is not None and at.id in way:
+            ids = list(way)
+            circle = [*ids[ids.index(at.id) :], at.id]
+            yield Problem("PARENT_CYCLE", pointed(at.pointer, "parent"), f"it contains itself: {route(circle)}")
 
 
 def empty_loops(sketch: Sketch) -> Iterator[Problem]:

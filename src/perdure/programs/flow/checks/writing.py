@@ -21,17 +21,14 @@ MOST_STRINGS = DEFAULT_LIMITS.placeholders
 """Strings of one template that are looked at one by one; a template with more is refused as a whole."""
 
 
-def of_nodes(sketch: Sketch) -> Iterator[Problem]:
-    for node in sketch.nodes:
-        if node.type is None and "condition" not in node.raw:
-            continue
-        scope = _Scope(sketch, node)
-        if isinstance(node.raw.get("condition"), str):
-            place = pointed(node.pointer, "condition")
-            yield from scope.check(Text(place, Kind.EXPRESSION, node.raw["condition"]))
-        if node.type is not None and node.config:
-            for each in texts(node.type.config, node.config, pointed(node.pointer, "config")):
-                yield from scope.check(each)
+def of_node(sketch: Sketch, node: NodeSketch) -> Iterator[Problem]:
+    scope = _Scope(sketch, node)
+    if isinstance(node.raw.get("condition"), str):
+        place = pointed(node.pointer, "condition")
+        yield from scope.check(Text(place, Kind.EXPRESSION, node.raw["condition"]))
+    if node.type is not None and node.config:
+        for each in texts(node.type.config, node.config, pointed(node.pointer, "config")):
+            yield from scope.check(each)
 
 
 def of_edges(sketch: Sketch) -> Iterator[Problem]:
@@ -47,7 +44,7 @@ class _Scope:
     def __init__(self, sketch: Sketch, node: NodeSketch | None) -> None:
         self.sketch = sketch
         self.node = node
-        self.around = set(sketch.around(node)) if node is not None else {None}
+        self.around = set(sketch.around(node)) if node is not None and node.parent is not None else {None}
         self.lenient = sketch.settings.get("missing") == "lenient"
         self._names: frozenset[str] | None = None
 
