@@ -1,0 +1,138 @@
+"""The command line as somebody at a terminal meets it: what it prints, and with which status it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLOW: dict[str, Any] = {
+    "id": "sum",
+    "nodes": [
+        {"id": "start", "type": "start"},
+        {"id": "large", "type": "conditional", "config": {"condition": "${input.n > 10}"}},
+        {"id": "ask", "type": "wait-for-signal", "config": {"name": "approval"}},
+        {"id": "double", "type": "set", "config": {"vars": {"twice": "${input.n * 2}"}}},
+        {"id": "end", "type": "end", "config": {"output": "${vars.twice}"}},
+    ],
+    "edges": [
+        {"source": "start", "target": "large"},
+        {"source": "large", "target": "ask", "outcome": "true"},
+        {"source": "large", "target": "double", "outcome": "false"},
+        {"source": "ask", "target": "double"},
+        {"source": "double", "target": "end"},
+    ],
+}
+
+
+@pytest.fixture
+def perdure(tmp_path: Path) -> Any:
+    (tmp_path / "flow.json").write_text(json.dumps(FLOW))
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "perdure.cli.main", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+
+    return call
+
+
+def test_run_prints_the_result_as_json_and_ends_with_0(perdure: Any) -> None:
+    done = perdure("run", "flow.json", "--input", '{"n": 4}')
+    assert (done.returncode, json.loads(done.stdout)) == (0, 8)
+
+
+def test_run_stops_at_a_question_with_3_and_goes_on_with_resume(perdure: Any, tmp_path: Path) -> None:
+    asked = perdure("run", "flow.json", "--input", '{"n": 40}')
+    assert asked.returncode == 3
+    assert "waits for the signal 'approval'" in asked.stderr
+    (tmp_path / "answers.json").write_text('{"approval": {"ok": true}}')
+    done = perdure("run", "--resume", asked.stdout.strip(), "--answers", "answers.json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, 80)
+
+
+def test_run_takes_answers_at_once(perdure: Any, tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text('{"approval": [{"ok": true}]}')
+    done = perdure("run", "flow.json", "--input", '{"n": 40}', "--answers", "answers.json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, 80)
+
+
+def test_a_run_that_fails_ends_with_1_and_says_why(perdure: Any) -> None:
+    done = perdure("run", "flow.json", "--input", '{"n": "many"}')
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["failure"]["code"] == "EXPRESSION_FAILED"
+    assert "EXPRESSION_FAILED" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", "missing.json"], "missing.json"),
+        (["run", "flow.json", "--input", "{"], "--input is not JSON"),
+        (["run"], "name a FILE"),
+        (["run", "--resume", "nobody"], "nobody"),
+        (["run", "flow.json", "--database", "oracle://x"], "sqlite:///file.db"),
+        (["run", "flow.json", "--app", "no.such:thing"], "no.such"),
+    ],
+)
+def test_wrong_use_ends_with_2_and_one_clear_sentence(perdure: Any, arguments: list[str], told: str) -> None:
+    done = perdure(*arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_steps_come_from_the_users_own_module(perdure: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def triple(n):\n    return n * 3\n")
+    step = {"id": "s", "type": "python", "config": {"step": "triple", "arguments": {"n": "${input.n}"}}}
+    flow = {"nodes": [{"id": "start", "type": "start"}, step], "edges": [{"source": "start", "target": "s"}]}
+    (tmp_path / "three.json").write_text(json.dumps(flow))
+    done = perdure("run", "three.json", "--input", '{"n": 5}', "--app", "mine:triple")
+    assert (done.returncode, done.stdout.strip()) == (0, "15")
+
+
+def test_validate_names_every_mistake_with_its_place(perdure: Any, tmp_path: Path) -> None:
+    wrong = {"nodes": [{"id": "a", "type": "nonsense"}], "edges": [{"source": "a", "target": "b"}]}
+    (tmp_path / "wrong.json").write_text(json.dumps(wrong))
+    done = perdure("validate", "flow.json", "wrong.json", "--json")
+    good, bad = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert good["problems"] == []
+    assert {"NODE_TYPE_UNKNOWN", "EDGE_DANGLING", "NO_START"} <= {problem["code"] for problem in bad["problems"]}
+    assert all(problem["pointer"] is not None for problem in bad["problems"])
+    assert perdure("validate", "flow.json").returncode == 0
+
+
+def test_fsck_finds_a_sound_database_sound_and_a_forged_one_not(perdure: Any, tmp_path: Path) -> None:
+    perdure("run", "flow.json", "--input", '{"n": 4}')
+    sound = perdure("fsck")
+    assert sound.returncode == 0, sound.stdout + sound.stderr
+    assert "sound" in sound.stdout
+    import apsw
+
+    connection = apsw.Connection(str(tmp_path / "perdure.db"))
+    connection.execute("update runs set status = 'RUNNING'")
+    connection.close()
+    forged = perdure("fsck", "--json")
+    assert forged.returncode == 1
+    assert json.loads(forged.stdout)["findings"][0]["invariant"] == 2
+
+
+def test_dev_refuses_to_listen_where_others_could_reach_it(perdure: Any) -> None:
+    done = perdure("dev", "--host", "0.0.0.0")
+    assert done.returncode == 2
+    assert "no login" in done.stderr
+
+
+def test_settings_that_make_no_sense_are_named(perdure: Any, tmp_path: Path) -> None:
+    (tmp_path / "perdure.toml").write_text('port = "eight"\n')
+    done = perdure("fsck")
+    assert done.returncode == 2
+    assert "perdure.toml" in done.stderr
+    (tmp_path / "perdure.toml").write_text('database_url = "sqlite:///${NOWHERE_SET}.db"\n')
+    done = perdure("fsck")
+    assert done.returncode == 2
+    assert "NOWHERE_SET" in done.stderr
