@@ -281,10 +281,12 @@ def _call(step: Step, context: PureContext, arguments: dict[str, Any] | None, id
 
 
 def _finished(coroutine: Any) -> Any:
-    """The result of a coroutine that never really waits."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value
-    coroutine.close()
-    raise InvariantBroken("an asynchronous step waited for something; a pure run has no event loop")
+    """The result of a coroutine that never really waits; giving way to others is no waiting."""
+    while True:
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration as end:
+            return end.value
+        if waits_for is not None:
+            coroutine.close()
+            raise InvariantBroken("an asynchronous step waited for something; a pure run has no event loop")
