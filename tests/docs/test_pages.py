@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -31,6 +32,30 @@ def test_the_readmes_example_runs_and_fits_on_a_screen(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "'paid': 250" in done.stdout
+
+
+WALKS = [page for page in PAGES if "<!-- file:" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", WALKS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_reader_who_follows_the_page_gets_through(page: Path, tmp_path: Path) -> None:
+    """Blocks with a file name are written to that file; shell blocks are run, in the order of the page."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    parts = re.findall(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", page.read_text(), re.DOTALL)
+    for name, language, text in parts:
+        if name:
+            (tmp_path / name).write_text(text)
+        elif language == "sh":
+            done = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", text],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == 0, text + done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
