@@ -71,7 +71,7 @@ class Engine:
         """Takes a lease and begins to work. The store must be open."""
         store, library, handlers = self._parts
         ids = Ids(self._clock, self._chance)
-        runtime = Runtime(store, library, handlers, self._clock, self._settings, self._observer, ids)
+        runtime = Runtime(store, library, handlers, self._settings, self._observer, ids)
         await runtime.lease.open()
         self._runtime = runtime
         self._closing = None

@@ -27,7 +27,6 @@ from perdure.engine.settings import EngineSettings
 from perdure.engine.settling import pauses
 from perdure.engine.starts import Starts
 from perdure.engine.storetime import StoreTime
-from perdure.ports.clock import Clock
 from perdure.ports.store import Store
 
 T = TypeVar("T")
@@ -42,7 +41,6 @@ class Runtime:
         store: Store,
         library: Library,
         handlers: NodeHandlers,
-        clock: Clock,
         settings: EngineSettings,
         observer: Observer | None,
         ids: Ids,
@@ -59,7 +57,7 @@ class Runtime:
         self.park_after = int(settings.park_after * 1_000_000)
         self.observer = observer
         self.ids = ids
-        self.time = StoreTime(clock)
+        self.time = StoreTime(self.loop)
         self.worker = ""
         self._turn_prefix = ""
         self._turns = 0

@@ -1,16 +1,20 @@
 """The store's clock, as seen from here.
 
 Timers are due by the store's clock, whatever this machine's says. Asking the store each time would cost a round trip,
-so the difference is measured now and then. The estimate is never ahead of the store, hence a timer never fires early:
-what the store said had passed already when its answer came.
+so it is asked with each renewal of the lease, and in between the loop's own clock, which nobody sets, says how much time
+has passed. So a wall clock that jumps or stands still changes nothing. The estimate is never ahead of the store, hence
+a timer never fires early: what the store said had passed already when its answer came.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 
-from perdure.ports.clock import Clock
 from perdure.ports.ownership import Ownership
+
+_COARSE = 0.001
+"""Seconds: what one tick of the loop's clock may be, where it does not say (uvloop counts in whole milliseconds)."""
 
 
 class SystemClock:
@@ -19,16 +23,19 @@ class SystemClock:
 
 
 class StoreTime:
-    __slots__ = ("_clock", "offset")
+    __slots__ = ("_heard_at", "_elapsed", "_said", "_tick")
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self.offset = 0
-        """Microseconds to add to this machine's clock."""
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._elapsed = loop.time
+        self._tick = getattr(loop, "_clock_resolution", _COARSE)
+        self._heard_at = 0.0
+        """When the store answered last, on the loop's clock."""
+        self._said = 0
+        """What it said then."""
 
     def now(self) -> int:
-        return self._clock.now() + self.offset
+        return self._said + max(0, int((self._elapsed() - self._heard_at) * 1_000_000))
 
     async def measure(self, ownership: Ownership) -> None:
         said = await ownership.now()
-        self.offset = said - self._clock.now()
+        self._said, self._heard_at = said, self._elapsed() + self._tick

@@ -87,14 +87,31 @@ class SimLoop(asyncio.SelectorEventLoop):
 
 
 class SimClock:
-    """The wall clock of a simulated world, or of one machine in it whose clock is wrong by `skew` seconds."""
+    """The wall clock of a simulated world, or of one machine in it whose clock is wrong by `skew` seconds. It can be
+    set, and it can be stopped; the loop's own clock cannot."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None, skew: float = 0.0) -> None:
         self._loop = loop or asyncio.get_running_loop()
+        self._stopped_at: float | None = None
         self.skew = skew
 
     def now(self) -> int:
-        return BEGIN + round((self._loop.time() + self.skew) * 1_000_000)
+        at = self._loop.time() if self._stopped_at is None else self._stopped_at
+        return BEGIN + round((at + self.skew) * 1_000_000)
+
+    def jump(self, seconds: float) -> None:
+        self.skew += seconds
+
+    def leap_to(self, moment: int) -> None:
+        """To that many microseconds since 1970."""
+        self.skew += (moment - self.now()) / 1_000_000
+
+    def stop(self) -> None:
+        self._stopped_at = self._loop.time()
+
+    def go_on(self) -> None:
+        """As if it had been set right: the time that it stood still is made up for."""
+        self._stopped_at = None
 
 
 def run(main: Coroutine[Any, Any, T], seed: int | None = None) -> T:
