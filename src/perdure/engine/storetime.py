@@ -1,9 +1,9 @@
 """The store's clock, as seen from here.
 
 Timers are due by the store's clock, whatever this machine's says. Asking the store each time would cost a round trip,
-so it is asked with each renewal of the lease, and in between the loop's own clock, which nobody sets, says how much time
-has passed. So a wall clock that jumps or stands still changes nothing. The estimate is never ahead of the store, hence
-a timer never fires early: what the store said had passed already when its answer came.
+so it is asked with each renewal of the lease, and in between the loop's own clock, which nobody sets, says how much
+time has passed. So a wall clock that jumps or stands still changes nothing. The estimate is never ahead of the store,
+hence a timer never fires early: what the store said had passed already when its answer came.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SystemClock:
 
 
 class StoreTime:
-    __slots__ = ("_heard_at", "_elapsed", "_said", "_tick")
+    __slots__ = ("_elapsed", "_heard_at", "_said", "_tick")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._elapsed = loop.time
