@@ -1,7 +1,7 @@
 """A small program for the engine's tests: a script is a list of instructions, carried out one after the other.
 
     {"do": "step", "type": "echo", ...}     run a handler; its output becomes the next one's input
-    {"do": "sleep", "seconds": 5}           a timer
+    {"do": "sleep", "seconds": 5}           a timer; without seconds it is due when the run's input says
     {"do": "signal", "name": "go", "seconds": 60}
     {"do": "child", "definition": "other", "wait": True}
     {"do": "together", "types": ["a", "b"]} several handlers at once
@@ -114,7 +114,7 @@ class Script:
         step = self.steps[int(activation.node.partition("-")[0])]
         match step["do"]:
             case "sleep":
-                due = turn.at + int(step["seconds"] * SECOND)
+                due = turn.at + int(step["seconds"] * SECOND) if "seconds" in step else turn.state.input
                 turn.emit(e.TimerArmed(f"a{activation.id}", due, "sleep", activation.id))
             case "signal":
                 turn.emit(e.SignalAwaited(activation.id, step["name"]))

@@ -123,7 +123,10 @@ class Adoption:
                 runtime.trouble(f"loading {run}", problem)
                 await asyncio.sleep(pause)
             else:
-                await self._begin_with_inbox(owned, claimed.died, letters)
+                if claimed.head.inbox_seq == 0:  # nobody has ever sent it anything
+                    self._begin(owned, claimed.died, letters)
+                else:
+                    await self._begin_with_inbox(owned, claimed.died, letters)
                 return
         for _, answer, _ in letters:
             if answer is not None:

@@ -193,6 +193,8 @@ class HandlerRunner:
 
     def _end(self, execution: Execution, report: Command) -> None:
         self._live.discard(execution)
+        del execution.context  # a cycle, which would be left to the garbage collector
+        execution.task = None
         if self._emptied is not None and not self._live and not self._emptied.done():
             self._emptied.set_result(None)
         if not execution.silent:

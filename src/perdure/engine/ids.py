@@ -26,6 +26,7 @@ class Ids:
     def __init__(self, clock: Clock, chance: random.Random | None = None) -> None:
         self._clock = clock
         self._chance = chance or random.SystemRandom()
+        self._dice = random.Random(self._chance.getrandbits(64))  # quick, for what need not be unguessable
         self._last = 0
 
     def run(self) -> str:
@@ -38,14 +39,14 @@ class Ids:
         return base32(number, 128)
 
     def seed(self) -> int:
-        return self._chance.getrandbits(62)
+        return self._dice.getrandbits(62)
 
     def token(self) -> str:
         return base32(self._chance.getrandbits(60), 60)
 
     def jitter(self, seconds: float) -> float:
         """Between three quarters and five quarters of it."""
-        return seconds * (0.75 + self._chance.random() / 2)
+        return seconds * (0.75 + self._dice.random() / 2)
 
     def worker(self) -> str:
         return f"{socket.gethostname()}-{os.getpid()}-{self.token()}"

@@ -58,16 +58,20 @@ def write_of(
         blobs={**encoded.blobs, **turn.blobs} if turn.blobs else encoded.blobs,
         status=status_of(owned.kernel.program, state),
         owner=None if final else owner,
-        wake_at=wake_at if wake_at is not None else next_wake(state),
+        wake_at=wake_at if wake_at is not None else next_wake(state) if state.timer_heap else None,
         inbox_seen=owned.inbox_seen,
         new=new,
         snapshot=_snapshot(owned, turn, len(encoded.data)),
         consumed=owned.consumed,
         messages=messages,
-        sends=[Send(run, encode_command(command), f"{turn_id}/{n}") for n, (run, command) in enumerate(turn.sends)],
+        sends=_sends(turn, turn_id) if turn.sends else (),
         attributes=attributes,
         result=_result(state) if final else None,
     )
+
+
+def _sends(turn: Turn, turn_id: str) -> list[Send]:
+    return [Send(run, encode_command(command), f"{turn_id}/{n}") for n, (run, command) in enumerate(turn.sends)]
 
 
 def _snapshot(owned: OwnedRun, turn: Turn, size: int) -> bytes | None:
