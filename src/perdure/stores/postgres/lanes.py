@@ -51,6 +51,7 @@ class Lanes(Generic[T, R]):
         self._queue: deque[_Entry[T, R]] = deque()
         self._names: set[str] = set()
         self._busy: set[asyncio.Task[None]] = set()
+        self._running = 0
         self._scheduled = False
         self._closed = False
 
@@ -61,7 +62,7 @@ class Lanes(Generic[T, R]):
             future.set_exception(StoreUnavailable("the store is closed"))
             return future
         self._queue.append((item, future, loop.time() + self._deadline))
-        if not self._scheduled and len(self._busy) < self._width:
+        if not self._scheduled and self._running < self._width:
             # Not now but when everybody who is awake has had a chance to join.
             self._scheduled = True
             loop.call_soon(self._start)
@@ -76,12 +77,19 @@ class Lanes(Generic[T, R]):
 
     def _start(self) -> None:
         self._scheduled = False
-        if self._queue and len(self._busy) < self._width:
+        if self._queue and self._running < self._width:
+            self._running += 1
             lane = asyncio.ensure_future(self._run())
             self._busy.add(lane)
             lane.add_done_callback(self._busy.discard)
 
     async def _run(self) -> None:
+        try:
+            await self._write_groups()
+        finally:
+            self._running -= 1  # in the step that found the queue empty: whoever comes next starts a lane again
+
+    async def _write_groups(self) -> None:
         now = asyncio.get_running_loop().time
         while group := self._take(now()):
             results: Sequence[R | BaseException]
