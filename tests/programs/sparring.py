@@ -21,11 +21,11 @@ MOST_TURNS = 120
 
 class Sparring:
     def __init__(self, document: dict[str, Any], choices: list[int]) -> None:
-        self.rig = Rig(FlowDocument.model_validate(document), input={"n": 1}, started=False)
+        self.rig = Rig(FlowDocument.model_validate(document), input=1, started=False)
         self.reference = Reference(document)
         self.choices: Iterator[int] = iter(choices)
         self.done: list[str] = []
-        self._tell(self.rig.begin, "start", {"n": 1})
+        self._tell(self.rig.begin, "start", 1)
 
     def run(self) -> None:
         while self.rig.state.final is None and len(self.done) < MOST_TURNS:
@@ -41,7 +41,7 @@ class Sparring:
         state = self.rig.state
         live = sorted(state.activations.values(), key=state.activation_key)
         answerable = [act for act in live if act.phase in (Phase.EXECUTING, Phase.CANCELLING, Phase.CHILD)]
-        chance = self.pick(40) if len(self.done) < 60 else 5
+        chance = self.pick(60) if len(self.done) < 60 else 5
         if chance == 1 and state.closing is None:
             self._tell(c.Cancel(), "cancel")
         elif chance == 2 and state.closing is None and state.suspended is None:
@@ -50,7 +50,7 @@ class Sparring:
             self._tell(c.Resume(), "resume")
         elif chance in (3, 4):
             self._signal()
-        elif next_wake(state) is not None and (chance > 30 or not answerable):
+        elif next_wake(state) is not None and (chance > 45 or not answerable):
             self.rig.now = max(self.rig.now, next_wake(state) or 0)
             self._tell(c.FireTimers(), "timers")
         elif answerable:
@@ -71,7 +71,7 @@ class Sparring:
         elif act.phase is Phase.CANCELLING and self.pick(2):
             unknown = bool(self.pick(2))
             self._tell(c.CancelDone(act.id, unknown), "stop", key, unknown)
-        elif self.pick(4) == 3:
+        elif self.pick(7) == 6:
             code, retryable = ("BROKEN", "TIMEOUT")[self.pick(2)], bool(self.pick(2))
             failure = Failure(code, "it broke", retryable)
             self._tell(c.Fail(act.id, act.attempt, failure), "fail", key, failure.as_dict())

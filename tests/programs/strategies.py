@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 Node = dict[str, Any]
 
-CHOICES = st.lists(st.integers(0, 999), min_size=5, max_size=60)
+CHOICES = st.lists(st.integers(0, 999), min_size=20, max_size=80)
 
-TYPES = ["step"] * 8 + ["pass", "json", "set", "choose", "sleep", "signal", "call", "refuse"]
+TYPES = ["step"] * 12 + ["pass", "json", "set", "choose", "sleep", "sleep", "signal", "call", "call", "refuse"]
 OUTCOMES = ("a", "b")
 
 
 @st.composite
-def flows(draw: st.DrawFn, size: int = 7, depth: int = 2) -> dict[str, Any]:
+def flows(draw: st.DrawFn, size: int = 9, depth: int = 2) -> dict[str, Any]:
     """A flow document with up to `size` nodes per body and loops in loops up to `depth`."""
     grower = Grower(draw)
     start = {"id": "s", "type": "start"}
@@ -29,13 +29,13 @@ def flows(draw: st.DrawFn, size: int = 7, depth: int = 2) -> dict[str, Any]:
         "max_parallel": draw(st.sampled_from([None, None, 1, 2])),
         "compensation": draw(st.sampled_from(["strict", "strict", "best_effort", "skip"])),
     }
-    if draw(st.integers(0, 3)) == 0:
+    if rarely(draw, 5):
         settings["on_failure"] = "handler"
         grower.nodes.append({"id": "handler", "type": "step"})
         if draw(st.booleans()):
             grower.nodes.append({"id": "behind", "type": draw(st.sampled_from(["step", "end"]))})
             grower.edges.append({"source": "handler", "target": "behind"})
-    if draw(st.integers(0, 5)) == 0:
+    if rarely(draw, 6):
         settings["after"] = ["last"]
         grower.nodes.append({"id": "last", "type": "step"})
     if any(node.get("compensate") for node in grower.nodes):
@@ -62,32 +62,32 @@ class Grower:
             body.append(node)
             self.nodes.append(node)
             if node["type"] == "loop":
-                self.grow(f"{id}_", id, [], draw(st.integers(1, 3)), depth - 1)
+                self.grow(f"{id}_", id, [], draw(st.integers(1, 4)), depth - 1)
         self.lead_back([node for node in body if node["type"] == "step"], body)
 
     def sources(self, body: list[Node]) -> list[Node]:
         """The last one, mostly; now and then others too."""
         if not body:
             return []
-        count = min(len(body), self.draw(st.sampled_from([1, 1, 1, 2, 2, 3])))
+        count = min(len(body), self.draw(st.sampled_from([1, 1, 2, 1, 2, 3])))
         places = self.draw(st.lists(st.integers(0, len(body) - 1), min_size=count, max_size=count, unique=True))
         return [body[-1 - place] for place in places]
 
     def node(self, id: str, parent: str | None, ins: int, depth: int) -> Node:
         draw = self.draw
-        types = [*TYPES, "loop", "loop"] if depth else TYPES
+        types = [*TYPES, *["loop"] * 6] if depth else TYPES
         node: Node = {"id": id, "type": draw(st.sampled_from(types))}
         if parent is not None:
             node["parent"] = parent
         node |= self.configured(node["type"])
         if ins > 1:
             node["join"] = draw(joins(ins))
-        if draw(st.integers(0, 7)) == 0:
+        if rarely(draw, 12):
             node["condition"] = f"data == {draw(st.integers(0, 2))}"
         if node["type"] in ("step", "call"):
-            if draw(st.integers(0, 3)) == 0:
+            if rarely(draw, 3):
                 node["retry"] = {"attempts": draw(st.integers(2, 3)), "initial": 1}
-            if draw(st.integers(0, 2)) == 0:
+            if rarely(draw, 2):
                 node |= {"compensate": "undo", "compensate_on_cancel": draw(st.booleans())}
         return node
 
@@ -112,7 +112,7 @@ class Grower:
                     "concurrency": draw(st.integers(1, 3)),
                     "on": draw(st.sampled_from(["fail", "skip", "null"])),
                 }
-                if draw(st.integers(0, 3)) == 0:
+                if rarely(draw, 4):
                     config["need"] = draw(st.integers(1, 2))
             case _:
                 return {}
@@ -124,12 +124,12 @@ class Grower:
             own = OUTCOMES if source["type"] in ("step", "choose") else ()
             failing = ("error",) if source["type"] in ("step", "call", "loop", "refuse") else ()
             timing = ("timeout",) if source["type"] in ("step", "signal") else ()
-            outcomes = (None, None, None, None, *own, *failing, *timing)
+            outcomes = (*[None] * 8, *own, *failing, *timing)
         edge: dict[str, Any] = {"source": source["id"], "target": target["id"]}
         outcome = draw(st.sampled_from(outcomes))
         if outcome is not None:
             edge["outcome"] = outcome
-        if outcome not in ("error", "timeout") and draw(st.integers(0, 5)) == 0:
+        if outcome not in ("error", "timeout") and rarely(draw, 10):
             edge["when"] = f"data == {draw(st.integers(0, 2))}"
         self.edges.append(edge)
 
@@ -150,10 +150,15 @@ class Grower:
             self.edge(source, target, ("a", "b", "error"))
 
 
+def rarely(draw: st.DrawFn, times: int) -> bool:
+    """Once in so many times, and never in a smallest example."""
+    return draw(st.integers(0, times)) == times // 2 + 1
+
+
 @st.composite
 def joins(draw: st.DrawFn, ins: int) -> Any:
-    rule = draw(st.sampled_from(["all", "all", "any", "first", "n_of_m"]))
+    rule = draw(st.sampled_from(["all", "any", "first", "all", "first", "n_of_m"]))
     if rule == "any":
         return "any"
-    join: dict[str, Any] = {"rule": rule, "cancel_rest": draw(st.booleans()) and rule != "all"}
+    join: dict[str, Any] = {"rule": rule, "cancel_rest": draw(st.sampled_from([False, True, True])) and rule != "all"}
     return join | {"n": draw(st.integers(1, ins))} if rule == "n_of_m" else join

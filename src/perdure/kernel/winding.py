@@ -7,6 +7,7 @@ The stages follow from state, so a crash between any two of them goes on where i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from perdure.kernel.scopes import undoable
@@ -74,8 +75,9 @@ def wind_up(turn: Turn) -> bool:
     if begun is not None and not compensate(turn, begun.scope, begun.policy, loop=begun.loop):
         return False
     if not closing.compensation_over and closing.status not in ("COMPLETED", CONTINUED):
-        only_declared = closing.status == "CANCELLED"
-        if not compensate(turn, ROOT, turn.program.compensation(state), only_declared=only_declared):
+        cancelled = closing.status == "CANCELLED"
+        policy = turn.program.compensation(state)
+        if not compensate(turn, ROOT, policy, which=lambda entry: entry.on_cancel or not cancelled):
             return False
     if closing.status == CONTINUED:
         turn.emit(e.RunContinued(state.generation + 1, closing.output))
@@ -99,15 +101,22 @@ def final_event(closing: Closing) -> e.Event:
     return e.RunFailed(closing.failure, closing.activation)
 
 
-def compensate(turn: Turn, scope: int, policy: str, *, loop: int | None = None, only_declared: bool = False) -> bool:
-    """Undoes what the scope (or this loop in it) has completed, last first, one at a time. True when that is over.
-    `only_declared`: it was not a failure, so only what asks for it is undone."""
+def compensate(
+    turn: Turn,
+    scope: int,
+    policy: str,
+    *,
+    loop: int | None = None,
+    which: Callable[[Undo], bool] = lambda entry: True,
+) -> bool:
+    """Undoes what the scope (or this loop in it) has completed, as far as `which` says so: last first, one at a time.
+    True when that is over."""
     state = turn.state
     if state.compensating is None:
-        entries = [each for each in undoable(state, scope, loop) if each.on_cancel or not only_declared]
+        entries = [entry for entry in undoable(state, scope, loop) if which(entry)]
         if not entries or policy == "skip":
             return True
-        turn.emit(e.CompensationStarted(scope, policy, [each.activation for each in reversed(entries)], loop=loop))
+        turn.emit(e.CompensationStarted(scope, policy, [entry.activation for entry in reversed(entries)], loop=loop))
     under_way = state.compensating
     assert under_way is not None
     if (under_way.scope, under_way.loop) != (scope, loop):

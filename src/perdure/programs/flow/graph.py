@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from perdure.errors import NotFound
 from perdure.expressions import Expression, compile_expression
 from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, MilestoneDoc, NodeDoc
 from perdure.model.policies import NO_RETRY, Join, JoinRule, Retry
@@ -229,8 +230,10 @@ def components_of(
         head[i] = first_of.setdefault(number, i)
     for edge in inner:
         a, b = place[edge.source.index], place[edge.target.index]
-        plain = len(edge.source.outs) == 1 and len(edge.target.ins) == 1 and edge.tokens == 1
-        if plain and not cyclic[a] and not cyclic[b]:
+        alone = len(edge.source.outs) == 1 and len(edge.target.ins) == 1 and edge.tokens == 1
+        # A join that collects tokens is a part of its own: it is settled as soon as nothing more can arrive, whatever
+        # still goes on behind it.
+        if alone and edge.source.plain_join and edge.target.plain_join and not cyclic[a] and not cyclic[b]:
             head[find(b)] = find(a)
     found: dict[int, Component] = {}
     for i, node in enumerate(nodes):
@@ -269,7 +272,14 @@ def bare(source: str) -> str:
 
 
 def compile_flow(document: FlowDocument, catalogue: Catalogue) -> Graph:
-    """The document must have been validated (`validate.py`)."""
+    """The document must have been validated (`validate.py`). Raises NotFound for a node type that is not installed."""
+    missing = sorted({node.type for node in document.nodes} - set(catalogue))
+    if missing:
+        raise NotFound(
+            f"the node type {missing[0]!r} is not installed here",
+            remedy="install the package that brings it, or update this worker",
+            types=missing,
+        )
     return Graph(document, catalogue)
 
 

@@ -13,7 +13,7 @@ from perdure.errors import PerdureError
 from perdure.kernel.decide import counted
 from perdure.kernel.evolve import SCOPE
 from perdure.kernel.scopes import is_within
-from perdure.kernel.state import Activation, PendingSignal, RunState
+from perdure.kernel.state import Activation, PendingSignal, RunState, Undo
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import compensate, fail_run, withdraw
 from perdure.model import commands as c
@@ -326,13 +326,15 @@ def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
 
 
 def _undo_loop(program: FlowProgram, turn: Turn, loop: LoopState) -> bool:
-    """A loop that has failed is undone with all its iterations; one that was taken back, as far as that is declared.
-    True when that is over."""
-    policy = program.graph.compensation
-    if loop.closing_failure is None and not loop.cancelled:  # it has what it needs, and only the rest was taken back
-        return all(compensate(turn, scope, policy, only_declared=True) for scope in loop.running)
-    only_declared = loop.closing_failure is None
-    return compensate(turn, loop.scope, policy, loop=loop.activation, only_declared=only_declared)
+    """A loop that has failed is undone with all its iterations. What was taken back (the loop, or the rest of it when
+    it had enough) is undone as far as that is declared. True when that is over."""
+    id = loop.activation
+    has_failed, has_enough = loop.closing_failure is not None, not (loop.cancelled or loop.closing_failure)
+
+    def is_to_be_undone(entry: Undo) -> bool:
+        return has_failed or (entry.on_cancel and not (has_enough and entry.loop == id))
+
+    return compensate(turn, loop.scope, program.graph.compensation, loop=id, which=is_to_be_undone)
 
 
 def _lives_within(state: RunState, scope: int) -> bool:
