@@ -33,10 +33,21 @@ class Disk:
         return Lanes(self.write, width=width, limit=limit, deadline=deadline, name=lambda item: item[0])
 
 
+@pytest.mark.parametrize("naps", range(6))
+@pytest.mark.parametrize("pauses", range(3))
+async def test_one_alone_is_not_forgotten_whenever_it_comes(naps: int, pauses: int) -> None:
+    """Also in the very moment in which a lane ends."""
+    lanes = Disk(pauses).lanes()
+    async with asyncio.timeout(5):
+        for number in range(3):
+            await lanes.submit(f"a{number}")
+            for _ in range(naps):
+                await asyncio.sleep(0)
+
+
 @pytest.mark.parametrize("width", [1, 2, 3])
 @pytest.mark.parametrize("pauses", range(6))
-async def test_nobody_is_forgotten_whenever_they_come(width: int, pauses: int) -> None:
-    """Also in the very moment in which a lane ends."""
+async def test_nobody_is_forgotten_in_a_crowd(width: int, pauses: int) -> None:
     disk = Disk(pauses)
     lanes = disk.lanes(width)
 
