@@ -8,7 +8,9 @@ end it (behind a proxy, keepalives prove nothing); the next call opens a new one
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import socket
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -37,6 +39,8 @@ SESSION: dict[str, str] = {
     "tcp_user_timeout": "5000",
 }
 
+KEEPALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 5000}
+
 
 class Target:
     """Where to connect, and as what."""
@@ -52,12 +56,14 @@ class Target:
         }
 
     async def connect(self, settings: Mapping[str, str], seconds: float) -> Connection:
-        return await asyncpg.connect(
+        connection = await asyncpg.connect(
             self.url,
             timeout=max(min(seconds, CONNECT_SECONDS), 0.001),
             max_cached_statement_lifetime=0,
             server_settings={**self._settings, **settings},
         )
+        _keep_alive(connection)
+        return connection
 
 
 class Link:
@@ -215,6 +221,18 @@ class Pool:
     async def close(self) -> None:
         self._closed = True
         await self.disconnect()
+
+
+def _keep_alive(connection: Connection) -> None:
+    """Lets the kernel find out about a peer that is gone, also while nobody asks. Only a help: see above."""
+    transport = getattr(connection, "_transport", None)
+    if transport is None or (line := transport.get_extra_info("socket")) is None or line.family == socket.AF_UNIX:
+        return
+    with socket.socket(fileno=os.dup(line.fileno())) as twin:  # uvloop's own has no options
+        twin.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in KEEPALIVE.items():
+            if (option := getattr(socket, name, None)) is not None:
+                twin.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def one(rows: Rows) -> Any:
