@@ -24,7 +24,7 @@ closed_at IS NULL
 
 -- name: troubled
 -- Word for word as in the index, or SQLite does not see that it applies.
-status IN ('SUSPENDED', 'FAILED', 'CANCELLED', 'TIMED_OUT')
+(status = 'SUSPENDED' OR status = 'FAILED' OR status = 'CANCELLED' OR status = 'TIMED_OUT')
 
 -- name: with attribute
 id IN (SELECT run FROM attributes WHERE namespace = :namespace AND name = :name AND value = :value)
