@@ -41,16 +41,16 @@ class Sparring:
         state = self.rig.state
         live = sorted(state.activations.values(), key=state.activation_key)
         answerable = [act for act in live if act.phase in (Phase.EXECUTING, Phase.CANCELLING, Phase.CHILD)]
-        chance = self.pick(60) if len(self.done) < 60 else 5
-        if chance == 1 and state.closing is None:
+        chance = self.pick(80) if len(self.done) < 60 else 0
+        if chance == 77 and state.closing is None:
             self._tell(c.Cancel(), "cancel")
-        elif chance == 2 and state.closing is None and state.suspended is None:
+        elif chance in (75, 76) and state.closing is None and state.suspended is None:
             self._tell(c.Suspend(), "suspend")
-        elif state.suspended is not None and (chance < 10 or not answerable):
+        elif state.suspended is not None and (chance > 60 or not answerable):
             self._tell(c.Resume(), "resume")
-        elif chance in (3, 4):
+        elif chance in (73, 74):
             self._signal()
-        elif next_wake(state) is not None and (chance > 45 or not answerable):
+        elif next_wake(state) is not None and (chance > 50 or not answerable):
             self.rig.now = max(self.rig.now, next_wake(state) or 0)
             self._tell(c.FireTimers(), "timers")
         elif answerable:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 Node = dict[str, Any]
 
-CHOICES = st.lists(st.integers(0, 999), min_size=20, max_size=80)
+CHOICES = st.lists(st.integers(0, 999), min_size=30, max_size=90)
 
-TYPES = ["step"] * 12 + ["pass", "json", "set", "choose", "sleep", "sleep", "signal", "call", "call", "refuse"]
+TYPES = ["step"] * 16 + ["pass", "json", "set", "choose", "sleep", "sleep", "signal", "call", "call", "refuse"]
 OUTCOMES = ("a", "b")
 
 
@@ -108,7 +108,7 @@ class Grower:
                     config["us"] = draw(st.integers(1, 9))
             case "loop":
                 config = {
-                    "count": draw(st.integers(0, 3)),
+                    "count": draw(st.sampled_from([1, 2, 3, 2, 3, 0])),
                     "concurrency": draw(st.integers(1, 3)),
                     "on": draw(st.sampled_from(["fail", "skip", "null"])),
                 }

@@ -24,6 +24,8 @@ class Reference(Endings):
         self.skipped: Counter[tuple[str, ...]] = Counter()
         self.signals: list[tuple[str, Json]] = []
         self.armed = 0
+        self.hungry: list[Act] = []
+        self.quiet: list[Scope] = []
 
     # -- what happens -----------------------------------------------------------------------------
 
@@ -103,12 +105,14 @@ class Reference(Endings):
         limit = self.graph.settings.get("max_parallel") or 10**9
         while self.closing is None and not self.suspended:
             executing = sum(act.phase in ("executing", "cancelling") for act in self.live)
+            self.hungry = first_come(self.hungry, [act for act in self.live if self.is_hungry(act)])
+            self.quiet = first_come(self.quiet, [scope for scope in self.open_scopes() if self.is_quiet(scope)])
             if self.ready and (executing < limit or not self.ready[0].live):
                 self.take_up(self.ready.pop(0))
-            elif hungry := next((act for act in self.live if self.is_hungry(act)), None):
-                self.feed(hungry)
-            elif quiet := next((scope for scope in self.open_scopes() if self.is_quiet(scope)), None):
-                self.end_scope(quiet, None)
+            elif self.hungry:
+                self.feed(self.hungry[0])
+            elif self.quiet:
+                self.end_scope(self.quiet[0], None)
             elif not self.finish_given_up():
                 return
 
@@ -287,6 +291,11 @@ class Reference(Endings):
                 self.not_undone.append(act.undoes.key)
         else:
             self.fail_for_good(act, failure)
+
+
+def first_come(before: list[Any], now: list[Any]) -> list[Any]:
+    """Those who have been in the line keep their places."""
+    return [each for each in before if each in now] + [each for each in now if each not in before]
 
 
 def holds(condition: str | None, data: Json) -> bool:
