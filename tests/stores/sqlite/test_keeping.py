@@ -12,11 +12,21 @@ from perdure.model.codec import Ref
 from perdure.model.statuses import Status
 from perdure.model.values import digest
 from perdure.ports.runs import RunFilter
-from perdure.stores.sqlite import SqliteStore, checkpoints
+from perdure.stores.sqlite import SqliteStore, checkpoints, writer
 from perdure.stores.sqlite.keys import KeyPurge
 from perdure.stores.sqlite.queries import queries
 from perdure.stores.sqlite.runs import _search
-from perdure.testing.contracts.subject import HOUR, ManualClock, Subject, ended, events, new_run, start, step
+from perdure.testing.contracts.subject import (
+    HOUR,
+    ManualClock,
+    Subject,
+    ended,
+    events,
+    eventually,
+    new_run,
+    start,
+    step,
+)
 
 
 async def snapshots(subject: Subject) -> tuple[int, bytes | None, list[int]]:
@@ -95,6 +105,25 @@ async def test_the_log_stays_small_while_much_is_written(path: str, monkeypatch:
         assert size_of(log) < 10_000_000
     await store.close()
     assert size_of(log) == 0
+
+
+async def test_an_idle_store_copies_its_log_and_keeps_the_file(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(checkpoints, "IDLE", 0)
+    store = SqliteStore(path, clock=ManualClock())
+    await store.open()
+    await Subject(store, ManualClock()).committed(start("run-1"))
+    reading = apsw.Connection(path)
+    assert reading.execute("SELECT count(*) FROM runs").get == 1
+
+    async def is_copied() -> bool:
+        pages, copied = reading.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        return pages == copied > 0
+
+    await eventually(is_copied)
+    reading.close()
+    assert size_of(Path(f"{path}-wal")) >= 16_000_000
+    await store.close()
 
 
 def test_the_log_may_not_outgrow_its_limit() -> None:
