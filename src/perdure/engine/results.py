@@ -72,8 +72,8 @@ class Results:
             _tell(waiting, _head(owned, write))
 
     def hinted(self, run: str) -> None:
-        """`run` has ended; with no name: any run may have."""
-        if run in self._waiting:
+        """`run` has ended; with no name: any run may have. One that is held here tells its end itself."""
+        if run in self._waiting and run not in self._runtime.roster.owned:
             self._runtime.spawn(self._look([run]))
         elif not run and self._waiting:
             self._runtime.spawn(self._look(self._some()))

@@ -78,13 +78,12 @@ class RunService:
     async def result(self, namespace: str, run: str) -> Json:
         """Waits for the end. Raises RunEnded if that is not COMPLETED."""
         head = await self._engine.result(namespace, run)
-        ended = view(head)
-        if ended.status is Status.COMPLETED:
-            return ended.output
-        cause = f": {ended.failure['message']}" if ended.failure else ""
-        raise RunEnded(
-            f"the run {run} ended as {ended.status}{cause}", run=run, status_name=ended.status, failure=ended.failure
-        )
+        result = _result(head)
+        if head.status is Status.COMPLETED:
+            return result.get("output")
+        failure = result.get("failure")
+        cause = f": {failure['message']}" if failure else ""
+        raise RunEnded(f"the run {run} ended as {head.status}{cause}", run=run, status_name=head.status, failure=failure)
 
     async def signal(self, namespace: str, run: str, name: str, payload: Json = None, id: str | None = None) -> None:
         check_json(payload, "/payload")
@@ -123,8 +122,12 @@ class RunService:
         return head
 
 
+def _result(head: Head) -> dict[str, Any]:
+    return decode_json(head.result) if head.result is not None else {}
+
+
 def view(head: Head) -> RunView:
-    result: dict[str, Any] = decode_json(head.result) if head.result is not None else {}
+    result = _result(head)
     return RunView(
         id=head.run,
         namespace=head.namespace,
