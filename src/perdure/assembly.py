@@ -27,6 +27,7 @@ from perdure.ports.definitions import Active, Summary, Version
 from perdure.ports.runs import RunFilter
 from perdure.ports.store import Store
 from perdure.programs.flow.graph import compile_flow
+from perdure.programs.flow.nodetypes import NodeType
 from perdure.programs.flow.program import FlowProgram
 from perdure.service.definitions import DefinitionService
 from perdure.service.runs import RunService, RunView
@@ -207,7 +208,8 @@ class Perdure:
             await self.store.close()
 
     def _open_relay(self) -> None:
-        self._relay = Relay(self.store, self.engine.worker, observer=self._observer)
+        poll = self._engine_settings.poll if self._engine_settings is not None else EngineSettings().poll
+        self._relay = Relay(self.store, self.engine.worker, poll, self._observer)
         for pattern, subscriber in self._subscriptions:
             self._relay.subscribe(pattern, subscriber)
         self._relay.open()
@@ -234,6 +236,14 @@ class Perdure:
             return self.steps.register(name or function.__name__, function)
 
         return add
+
+    def add_node_type(self, type: NodeType, handler: HandlerSpec | None = None) -> None:
+        """A node type of your own. One that acts on the world brings its handler."""
+        if type.name in self.catalogue:
+            raise SettingsInvalid(f"there is a node type {type.name!r} already")
+        self.catalogue[type.name] = type
+        if handler is not None:
+            self.handlers[type.name] = handler
 
     # -- definitions -----------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from perdure.kernel.winding import close_run, fail_run
 from perdure.model import effects as f
 from perdure.model import events as e
 from perdure.model.failures import Failure
-from perdure.model.policies import NO_RETRY, SECOND, Retry
+from perdure.model.policies import NO_RETRY, SECOND, Limits, Retry
 from perdure.model.statuses import Phase
 from perdure.ports.definitions import Version
 
@@ -121,7 +121,7 @@ class Script:
                 if "seconds" in step:
                     due = turn.at + int(step["seconds"] * SECOND)
                     turn.emit(e.TimerArmed(f"a{activation.id}", due, "signal", activation.id))
-                pending = next((s for s in turn.state.signals if s.name == step["name"]), None)
+                pending = next((s for s in turn.state.signals.values() if s.name == step["name"]), None)
                 if pending is not None:
                     turn.emit(e.SignalConsumed(step["name"], activation.id, pending.number))
                     self.completed(turn, activation, pending.payload, "signal", None)
@@ -155,6 +155,11 @@ class Script:
 
     def _step(self, activation: Activation) -> dict[str, Any]:
         return {} if activation.detached else self.steps[int(activation.node.partition("-")[0])]
+
+    def check_input(self, input: Any) -> None: ...
+
+    def limited(self, limits: Limits) -> Limits:
+        return limits
 
     def work(self, state: RunState, activation: Activation) -> Work:
         if activation.detached:

@@ -84,7 +84,7 @@ class Relay:
                 if self._observer is not None:
                     self._observer.trouble("relaying messages", problem)
             try:
-                await asyncio.wait_for(self._wake.wait(), self._poll)
+                await asyncio.wait_for(self._wake.wait(), self._poll if self._subscribers else None)
             except TimeoutError:
                 continue
 

@@ -126,11 +126,13 @@ class Starts:
         lookups: dict[str, Any] | None,
         limits: Limits,
     ) -> Start:
+        program = edition.kernel.program
+        program.check_input(input)
         return Start(
             edition.definition,
             edition.version,
             edition.hash,
-            edition.kernel.program.name,
+            program.name,
             input,
             self._runtime.ids.seed(),
             trigger,
@@ -138,7 +140,7 @@ class Starts:
             parent,
             thread,
             lookups,
-            limits,
+            program.limited(limits),
         )
 
     async def _begin(

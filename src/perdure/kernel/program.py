@@ -17,7 +17,7 @@ from perdure.kernel.state import Activation, RunState, Undo
 from perdure.model import commands as c
 from perdure.model import events as e
 from perdure.model.failures import Failure
-from perdure.model.policies import Retry
+from perdure.model.policies import Limits, Retry
 from perdure.model.values import Json
 
 if TYPE_CHECKING:
@@ -71,6 +71,14 @@ class Program(Protocol):
 
     def timed_out(self, turn: Turn, activation: Activation) -> None:
         """The timer of a sleeping or waiting activation has fired."""
+        ...
+
+    def check_input(self, input: Json) -> None:
+        """Raises InvalidInput for an input that the definition does not allow."""
+        ...
+
+    def limited(self, limits: Limits) -> Limits:
+        """The limits of a run, where the definition asks for lower ones."""
         ...
 
     def work(self, state: RunState, activation: Activation) -> Work: ...

@@ -74,6 +74,9 @@ class NodeDoc(Part):
     cancels: list[Id] = Field(default_factory=list, description="Nodes that are withdrawn when this one completes.")
     milestone: MilestoneDoc | None = None
     queue: str | None = Field(None, max_length=128)
+    missing: Literal["strict", "lenient"] | None = Field(
+        None, description="Templates of this node whose value is missing: fail, or keep the placeholder's text."
+    )
 
 
 class EdgeDoc(Part):
@@ -100,7 +103,7 @@ class SettingsDoc(Part):
     )
     compensation: Literal["strict", "best_effort", "skip"] = "strict"
     missing: Literal["strict", "lenient"] = "strict"
-    limits: dict[str, int] = Field(default_factory=dict, description="Lower limits than the namespace allows.")
+    limits: dict[str, int | str] = Field(default_factory=dict, description="Lower limits than the namespace allows.")
 
 
 class FlowDocument(Part):

@@ -22,9 +22,8 @@ import msgspec
 
 from perdure.errors import PerdureError
 
-
 UNKNOWN_OUTCOMES = frozenset({"OUTCOME_UNKNOWN", "TIMEOUT", "WORKER_DIED"})
-"""Failures after which the effect may or may not have happened: such an activation is compensated like a completed one."""
+"""Failures whose effect may have happened all the same: such an activation is compensated like a completed one."""
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -47,7 +47,9 @@ def _start(program: FlowProgram, turn: Turn, node: Node, scope: int, input: Json
     id = state.next_activation
     directive: Directive
     try:
-        directive = node.type.plan(node.prepared, Moment(program.graph, state, flow.scopes[scope], input, turn.at))
+        directive = node.type.plan(
+            node.prepared, Moment(program.graph, state, flow.scopes[scope], input, turn.at, node.missing)
+        )
     except PerdureError as problem:
         directive = Refuse(failure_from(problem, node.id))
     config = directive.config if type(directive) is Execute else None

@@ -19,10 +19,13 @@ TIMEOUTS = ("TIMEOUT", "SIGNAL_TIMEOUT")
 class Moment:
     """What a node type's `plan` may look at: the time, its input, and data through expressions."""
 
-    __slots__ = ("_data", "_graph", "_scope", "_state", "now")
+    __slots__ = ("_data", "_graph", "_missing", "_scope", "_state", "now")
 
-    def __init__(self, graph: Graph, state: RunState, scope: FlowScope, data: Json, now: int) -> None:
+    def __init__(
+        self, graph: Graph, state: RunState, scope: FlowScope, data: Json, now: int, missing: str | None = None
+    ) -> None:
         self._graph, self._state, self._scope, self._data = graph, state, scope, data
+        self._missing = missing or graph.mode
         self.now = now
 
     @property
@@ -36,7 +39,7 @@ class Moment:
         if template.is_static:
             return template.resolve({})
         env = environment(self._graph, self._state, self._scope, self._data, template.names)
-        return template.resolve(env, self._graph.mode)
+        return template.resolve(env, self._missing)
 
 
 def choose(

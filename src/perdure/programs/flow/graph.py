@@ -9,9 +9,10 @@ from perdure.errors import NotFound
 from perdure.expressions import Expression, compile_expression
 from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, MilestoneDoc, NodeDoc
 from perdure.model.policies import NO_RETRY, Join, JoinRule, Retry
+from perdure.model.schemas import Schema
 from perdure.model.times import parse_duration
 from perdure.programs.flow.components import layers, only_through, reachable, strong_components
-from perdure.programs.flow.nodetypes import Catalogue, LoopOptions, NodeKind, NodeType
+from perdure.programs.flow.nodetypes import ANY_OUTCOME, Catalogue, LoopOptions, NodeKind, NodeType
 
 RESERVED_OUTCOMES = ("error", "timeout")
 
@@ -56,6 +57,10 @@ class Node:
         self.mutex = doc.mutex
         self.race = doc.race
         self.queue = doc.queue
+        self.missing = doc.missing
+        declared = type.outcomes(config) if type.outcomes is not None else ()
+        self.declared = None if ANY_OUTCOME in declared else frozenset(declared)
+        """Outcomes that its handler may choose; None: any."""
         self.cancels = frozenset(doc.cancels)
         self.milestone: Milestone | None = None
         self.ins: list[Edge] = []
@@ -138,7 +143,11 @@ class Graph:
         self.after = [self.by_id[id] for id in settings.after]
         self.compensation = settings.compensation
         self.mode = settings.missing
-        self.limits = settings.limits
+        self.limits: dict[str, int] = {
+            name: parse_duration(value) if name == "active_time" else int(value)
+            for name, value in settings.limits.items()
+        }
+        self.input_schema = Schema(document.input_schema) if document.input_schema is not None else None
         for node in self.nodes:
             node.index_edges()
         for node, part in zip(self.nodes, document.nodes, strict=True):

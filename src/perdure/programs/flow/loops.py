@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from perdure.errors import PerdureError
-from perdure.kernel.decide import counted
+from perdure.kernel.decide import counted, first_signal
 from perdure.kernel.evolve import SCOPE
 from perdure.kernel.scopes import is_within
 from perdure.kernel.state import Activation, PendingSignal, RunState, Undo
@@ -218,7 +218,8 @@ def _next_signal(state: RunState, options: LoopOptions, loop: LoopState) -> Pend
     if loop.closing or loop.satisfied:
         return None
     names = (options.close_signal, options.add_signal if loop.open_ended else None)
-    return next((signal for signal in state.signals if signal.name in names), None)
+    pending = [number for name in names if name is not None and (number := first_signal(state, name)) is not None]
+    return state.signals[min(pending)] if pending else None
 
 
 def _take_signal(

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
-from perdure.errors import PerdureError
+from perdure.errors import InvalidInput, PerdureError
 from perdure.expressions import Expression
 from perdure.kernel.decide import check_data, deliver_signals, fail_attempt, measured
 from perdure.kernel.evolve import SCOPE
@@ -21,7 +22,7 @@ from perdure.model import commands as c
 from perdure.model import effects
 from perdure.model import events as e
 from perdure.model.failures import Failure, failure_from
-from perdure.model.policies import Retry
+from perdure.model.policies import Limits, Retry
 from perdure.model.values import Json
 from perdure.programs.flow import beside, gates, loops
 from perdure.programs.flow.appliers import FlowAppliers
@@ -114,7 +115,7 @@ class FlowProgram:
         if node.race is not None and visit in scope.won.get(node.race, ()):
             turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "withdrawn"))
             return
-        moment = Moment(self.graph, state, scope, entry.input, turn.at)
+        moment = Moment(self.graph, state, scope, entry.input, turn.at, node.missing)
         is_skipped, taken, size = False, None, 0
         directive: Directive
         try:
@@ -203,9 +204,7 @@ class FlowProgram:
                         child.on_parent_close,
                     )
                 )
-                turn.effects.append(
-                    effects.StartChild(activation.id, run, child.definition, child.version, child.input)
-                )
+                turn.start_child(effects.StartChild(activation.id, run, child.definition, child.version, child.input))
             case Iterate():
                 loops.begin(self, turn, node, activation, directive)
             case Refuse(failure=failure):
@@ -220,6 +219,8 @@ class FlowProgram:
                 if directive.message is not None:
                     message = directive.message
                     turn.emit(e.MessagePublished(message.type, message.payload, message.key))
+                if directive.terminate and activation.scope == ROOT and not activation.detached:
+                    close_run(turn, "COMPLETED", output=output)
 
     def launch(self, turn: Turn, activation: Activation) -> None:
         node = self.graph.by_id[activation.node]
@@ -227,7 +228,8 @@ class FlowProgram:
             turn.execute(activation.id)
             return
         flow: FlowState = turn.state.body
-        moment = Moment(self.graph, turn.state, flow.scopes[activation.scope], activation.input, turn.at)
+        scope = flow.scopes[activation.scope]
+        moment = Moment(self.graph, turn.state, scope, activation.input, turn.at, node.missing)
         try:
             directive = node.type.plan(node.prepared, moment)
         except PerdureError as problem:
@@ -250,6 +252,10 @@ class FlowProgram:
             turn.emit(e.ActivationCompleted(activation.id, output))
             return
         flow: FlowState = turn.state.body
+        if outcome is not None and node.type.kind is not NodeKind.INLINE and not _is_declared(node, outcome):
+            undeclared = Failure("OUTCOME_UNDECLARED", f"it chose {outcome!r}, which it does not declare", node=node.id)
+            self.failed(turn, activation, undeclared, output)
+            return
         try:
             taken = choose(self.graph, turn.state, flow.scopes[activation.scope], node, output, outcome)
         except PerdureError as problem:
@@ -362,6 +368,17 @@ class FlowProgram:
             return limit is None or state.executing < limit
         return bool(flow.hungry)
 
+    def limited(self, limits: Limits) -> Limits:
+        """A flow may ask for less than it is allowed, not for more."""
+        lower = {name: min(value, getattr(limits, name)) for name, value in self.graph.limits.items()}
+        return msgspec.structs.replace(limits, **lower) if lower else limits
+
+    def check_input(self, input: Json) -> None:
+        schema = self.graph.input_schema
+        misfit = schema.first_misfit(input) if schema is not None else None
+        if misfit is not None:
+            raise InvalidInput(misfit.message, pointer=f"/input{misfit.path}", expected="what the flow's schema allows")
+
     def work(self, state: RunState, activation: Activation) -> Work:
         node = self.graph.by_id[activation.node]
         config = activation.config if activation.config is not None else node.config
@@ -382,6 +399,10 @@ class FlowProgram:
 
     def decode(self, data: bytes) -> FlowState:
         return _unpack(data)
+
+
+def _is_declared(node: Node, outcome: str) -> bool:
+    return node.declared is None or outcome in node.declared or outcome in node.outcomes
 
 
 def _depth(state: RunState) -> int:

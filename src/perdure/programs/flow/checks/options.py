@@ -96,7 +96,14 @@ def limits(sketch: Sketch) -> Iterator[Problem]:
             hint = f"; did you mean {meant!r}?" if meant else ""
             known = f"one of {', '.join(Limits.__struct_fields__)}"
             yield Problem("LIMIT_UNKNOWN", place, f"there is no limit {shown(name)}{hint}", expected=known)
-        elif isinstance(value, int) and not isinstance(value, bool) and value < 1:
+        elif name == "active_time":
+            try:
+                parse_duration(value)
+            except (ValueError, TypeError, AttributeError) as problem:
+                yield Problem("FIELD_RANGE", place, str(problem), expected="a duration such as '10m'")
+        elif not isinstance(value, int):
+            yield Problem("FIELD_TYPE", place, f"{shown(value)} is no limit", expected="a whole number")
+        elif not isinstance(value, bool) and value < 1:
             yield Problem("FIELD_RANGE", place, f"a limit of {value}", expected="at least 1")
 
 
