@@ -177,7 +177,7 @@ def test_items_that_come_after_the_list_was_closed_are_not_taken() -> None:
     )
     story = play(document, {"work": 5}, signals=[(1, "more", None), (2, "more", 7)])
     assert len(story.of("work")) == 1
-    assert [signal.payload for signal in story.run.state.signals] == [7]
+    assert [signal.payload for signal in story.run.state.signals.values()] == [7]
 
 
 def test_a_hungry_loop_in_a_scope_that_is_given_up_is_forgotten() -> None:
