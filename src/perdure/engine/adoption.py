@@ -37,6 +37,9 @@ class Adoption:
         runtime = self._runtime
         if runtime.observer is not None:
             runtime.observer.claimed(len(claimed), sum(one.died for one in claimed))
+        if runtime.worker != worker:
+            runtime.spawn(self._give_back(worker, [one.head.run for one in claimed]))
+            return
         for one in claimed:
             owned = self._from_memory(one)
             if owned is None:
@@ -62,7 +65,13 @@ class Adoption:
         if len(letters) >= runtime.settings.mailbox:
             raise Busy(f"{len(letters)} commands wait for the run already", retry_after=runtime.settings.poll)
         letters.append(letter)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if task.cancelled() and (caller is None or not caller.cancelling()):
+                raise Busy("this worker is closing", retry_after=runtime.settings.poll) from None
+            raise
 
     def _came(self, run: str, done: asyncio.Task[bool]) -> None:
         if run in self._coming and self._coming[run][1] is done:
@@ -75,6 +84,9 @@ class Adoption:
         worker = runtime.worker
         claimed = await runtime.ownership.acquire(worker, run)
         if claimed is None:
+            return False
+        if runtime.worker != worker:
+            await self._give_back(worker, [run])
             return False
         owned = self._from_memory(claimed)
         if owned is None:
@@ -108,7 +120,8 @@ class Adoption:
         problem: Exception
         for pause in runtime.pauses():
             if runtime.worker != worker:
-                problem = OwnershipLost()  # claimed under a name that we have lost
+                problem = OwnershipLost()
+                await self._give_back(worker, [run])
                 break
             try:
                 owned = await self._from_store(claimed)
@@ -131,6 +144,14 @@ class Adoption:
         for _, answer, _ in letters:
             if answer is not None:
                 give(answer, problem)
+
+    async def _give_back(self, worker: str, runs: Sequence[str]) -> None:
+        """Claimed under a name that we have lost meanwhile. Nothing of them was begun, so nobody need call it a
+        death."""
+        try:
+            await self._runtime.ownership.release(worker, runs)
+        except StoreError as problem:
+            self._runtime.trouble("giving runs back (others will take them when the lease has run out)", problem)
 
     async def _from_store(self, claimed: Claimed) -> OwnedRun:
         runtime, head = self._runtime, claimed.head

@@ -62,9 +62,10 @@ class OwnedRun:
         "mailbox",
         "namespace",
         "new",
+        "number",
         "pending",
         "queued",
-        "rows",
+        "received",
         "run",
         "running",
         "runtime",
@@ -110,10 +111,13 @@ class OwnedRun:
         """Whether the turn in flight is durable already cannot be known yet."""
 
         self.inbox_seen = 0
-        self.rows: set[int] = set()
-        """Inbox rows that have been received here and are not yet deleted."""
+        self.received = 0
+        """The newest inbox row that has come here. Older ones have too: a run's rows are numbered as they become
+        visible."""
         self.consumed: list[int] = []
-        """Those among them that the next write deletes."""
+        """Inbox rows that the next write deletes."""
+        self.number = 0
+        """Given by the roster: those that it took in later have greater ones."""
 
         self.running: dict[int, Execution] = {}
         self.starting = 0
@@ -282,8 +286,6 @@ class OwnedRun:
         self.size += len(write.data)
         self.new = None
         self.fresh = False
-        if write.consumed:
-            self.rows.difference_update(write.consumed)
         if write.owner is None:
             self.runtime.roster.retire(self, write)
         for answer, said in answers:

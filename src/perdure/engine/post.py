@@ -52,30 +52,32 @@ class Post:
         try:
             while self._wanted:
                 self._wanted = False
-                worker = runtime.worker
+                worker, newest = runtime.worker, runtime.roster.count
                 received = await runtime.inbox.receive(worker)
                 if worker == runtime.worker:
-                    self._hand_out(received)
+                    self._hand_out(received, newest)
         except StoreError as problem:
             runtime.trouble("receiving commands", problem)
         finally:
             self._at_work = False
 
-    def _hand_out(self, received: Received) -> None:
+    def _hand_out(self, received: Received, newest: int) -> None:
+        """To the runs that were here when the store was asked. Of those that came later, the answer may hold commands
+        that an earlier owner has consumed."""
         by_run: dict[str, list[Waiting]] = defaultdict(list)
         for waiting in received.waiting:
             by_run[waiting.run].append(waiting)
         for run, rows in by_run.items():
             owned = self._runtime.roster.owned.get(run)
-            if owned is not None:
+            if owned is not None and owned.number <= newest:
                 owned.deliver_all(self._letters(owned, rows, received))
 
     def _letters(self, owned: OwnedRun, rows: Sequence[Waiting], received: Received) -> list[Letter]:
         letters: list[Letter] = []
         for row in rows:
-            if row.id in owned.rows:
-                continue  # it is here already, on its way through a turn
-            owned.rows.add(row.id)
+            if row.id <= owned.received:
+                continue  # it is on its way through a turn, or has been through one since the store was asked
+            owned.received = row.id
             try:
                 letters.append((decode_command(row.command), None, row.id))
             except HistoryUnreadable as problem:

@@ -76,8 +76,12 @@ class Roster:
         self.owned: dict[str, OwnedRun] = {}
         self.parked = ParkedRuns(settings.parked_runs, settings.parked_bytes)
         self.aside: dict[str, BaseException] = {}
+        self.count = 0
+        """How many have been taken in so far."""
 
     def add(self, owned: OwnedRun) -> None:
+        self.count += 1
+        owned.number = self.count
         before = self.owned.get(owned.run)
         if before is not None:
             before.drop(OwnershipLost())

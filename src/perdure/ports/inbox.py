@@ -23,7 +23,7 @@ class Sent(Enum):
 
 class Waiting(msgspec.Struct, frozen=True):
     id: int
-    """Grows, and is never used again."""
+    """Of one run, they grow in the order in which they become visible; none is ever used again."""
     run: str
     request_id: str
     command: bytes
