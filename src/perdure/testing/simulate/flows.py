@@ -21,6 +21,8 @@ class Plot:
     effects: Callable[[int], int]
     """How many different keys its steps (children's not counted) show to the world."""
     signals: tuple[str, ...] = ()
+    ticks: int = 0
+    """Signals without an id that it is sent before the others."""
     messages: int = 0
     is_cancelled: bool = False
 
@@ -128,6 +130,67 @@ PLOTS = {
         lambda n: n + 1,
         lambda n: 2,
         signals=("two", "one"),
+    ),
+    "teller": Plot(
+        _flow(
+            "teller",
+            [
+                {"id": "one", "type": "publish", "config": {"type": "told", "payload": 1}},
+                _step("a"),
+                {"id": "two", "type": "publish", "config": {"type": "told", "payload": 2}},
+                {"id": "three", "type": "publish", "config": {"type": "told", "payload": 3}},
+                _step("b"),
+            ],
+            "start one",
+            "one a",
+            "a two",
+            "two three",
+            "three b",
+        ),
+        _always("COMPLETED"),
+        lambda n: n + 1,
+        lambda n: 2,
+        messages=3,
+    ),
+    "counter": Plot(
+        _flow(
+            "counter",
+            [
+                {"id": "first", "type": "wait-for-signal", "config": {"name": "tick"}},
+                _step("a"),
+                {"id": "second", "type": "wait-for-signal", "config": {"name": "tick"}},
+                {"id": "enough", "type": "wait-for-signal", "config": {"name": "stop"}},
+                _step("b"),
+            ],
+            "start first",
+            "first a",
+            "a second",
+            "second enough",
+            "enough b",
+        ),
+        _always("COMPLETED"),
+        lambda n: n + 1,
+        lambda n: 2,
+        ticks=2,
+        signals=("stop",),
+    ),
+    "deadline": Plot(
+        _flow(
+            "deadline",
+            [
+                {"id": "ask", "type": "wait-for-signal", "config": {"name": "never", "timeout": "6s"}},
+                _step("yes"),
+                _step("no"),
+                _step("beside", "slow"),
+            ],
+            "start ask",
+            "start beside",
+            "ask yes",
+            "ask no timeout",
+        ),
+        _always("COMPLETED"),
+        None,
+        lambda n: 2,
     ),
     "parent": Plot(
         _flow(
