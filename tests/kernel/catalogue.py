@@ -88,17 +88,21 @@ def _refuse(config: Config, plan: Plan) -> Directive:
     return Refuse(Failure(config.get("code", "REFUSED"), "it will not", config.get("retryable", False)))
 
 
+def _any_outcome(config: Any) -> tuple[str, ...]:
+    return ("a", "b", "yes", "no", "more", "done", "stop", "failure", "never")
+
+
 CATALOGUE: dict[str, NodeType] = {
     each.name: each
     for each in (
         _type("start", lambda config, plan: Done(), is_start=True),
         _type("end", lambda config, plan: Done(terminate=config.get("terminate", False)), is_end=True),
         _type("pass", lambda config, plan: Done()),
-        _type("step", lambda config, plan: Execute(), kind=NodeKind.EFFECT, outcomes=lambda config: ("a", "b")),
+        _type("step", lambda config, plan: Execute(), kind=NodeKind.EFFECT, outcomes=_any_outcome),
         _type("json", lambda config, plan: Done(config.get("data"))),
         _type("expr", lambda config, plan: Done(plan.evaluate(config["code"])), prepare=_expression),
         _type("set", lambda config, plan: Done(vars=config)),
-        _type("choose", lambda config, plan: Done(outcome=config["outcome"]), outcomes=lambda config: ("a", "b")),
+        _type("choose", lambda config, plan: Done(outcome=config["outcome"]), outcomes=_any_outcome),
         _type("say", _say),
         _type("refuse", _refuse),
         _type("sleep", lambda config, plan: Sleep(plan.now + config["us"], {"slept": config["us"]})),

@@ -47,8 +47,7 @@ def branch_and_join() -> Rig:
 
 @scenario
 def own_condition() -> Rig:
-    rig = _rig({"a": {"type": "step", "condition": "input.order > 9"}, "e": "end"}, "s>a a>e")
-    return rig
+    return _rig({"a": {"type": "step", "condition": "input.order > 9"}, "e": "end"}, "s>a a>e")
 
 
 @scenario

@@ -112,7 +112,7 @@ def test_pending_signals_are_carried_over() -> None:
     rig.signal("go", 2)
     rig.complete("a")
     assert rig.state.generation == 2
-    assert [signal.payload for signal in rig.state.signals] == [2]
+    assert [signal.payload for signal in rig.state.signals.values()] == [2]
 
 
 def test_what_still_lives_is_withdrawn_first() -> None:

@@ -130,7 +130,7 @@ def test_a_signal_that_came_while_the_run_wound_up_is_delivered_after_the_retry(
     rig.stopped("b")
     rig.tell(c.RetryRun())
     assert sorted(rig.executing) == ["a", "b"]
-    assert rig.state.signals == []
+    assert rig.state.signals == {}
 
 
 def test_a_pause_between_attempts_is_cut_short() -> None:

@@ -33,10 +33,10 @@ def test_a_signal_completes_the_node_that_waits_for_it_with_its_payload() -> Non
 def test_a_signal_that_comes_before_anybody_waits_is_kept() -> None:
     rig = _after_a_step()
     rig.signal("go", "early")
-    assert [signal.payload for signal in rig.state.signals] == ["early"]
+    assert [signal.payload for signal in rig.state.signals.values()] == ["early"]
     rig.complete("a")
     assert rig.output == "early"
-    assert rig.state.signals == []
+    assert rig.state.signals == {}
 
 
 def test_a_signal_of_another_name_is_kept_and_wakes_nobody() -> None:
@@ -74,7 +74,7 @@ def test_a_signal_with_an_id_seen_before_changes_nothing() -> None:
     rig.signal("go", 1, id="x")
     assert rig.signal("go", 2, id="x") == []
     assert rig.signal("other", 3, id="x") == []
-    assert [signal.payload for signal in rig.state.signals] == [1]
+    assert [signal.payload for signal in rig.state.signals.values()] == [1]
 
 
 def test_an_id_is_remembered_after_its_signal_has_been_consumed() -> None:
@@ -155,7 +155,7 @@ def test_signals_beyond_the_limit_are_refused_and_nothing_is_lost() -> None:
     with pytest.raises(TooMuch) as refused:
         rig.signal("go", 3)
     assert refused.value.details["code_of_limit"] == "LIMIT_SIGNALS"
-    assert [signal.payload for signal in rig.state.signals] == [0, 1, 2]
+    assert [signal.payload for signal in rig.state.signals.values()] == [0, 1, 2]
 
 
 def test_a_repeated_signal_is_no_offence_even_when_there_is_no_room() -> None:
@@ -178,7 +178,7 @@ def test_what_nobody_consumed_is_visible_when_the_run_has_ended() -> None:
     rig.signal("stop", "please")
     rig.signal("go")
     assert rig.state.final == "COMPLETED"
-    assert [(signal.name, signal.payload) for signal in rig.state.signals] == [("stop", "please")]
+    assert [(signal.name, signal.payload) for signal in rig.state.signals.values()] == [("stop", "please")]
 
 
 def test_a_signal_that_comes_while_the_run_is_winding_up_is_recorded_and_wakes_nobody() -> None:

@@ -109,7 +109,9 @@ class Sparring:
         self._same("alive", alive, {act.key(): act.phase for act in reference.live})
         self._same("final status", state.final, reference.final)
         self._same("shared data", state.body.vars, reference.vars)
-        self._same("signals", [signal.payload for signal in state.signals], [value for _, value in reference.signals])
+        self._same(
+            "signals", [signal.payload for signal in state.signals.values()], [value for _, value in reference.signals]
+        )
         if state.closing is None:
             self._same("outputs", state.body.scopes[0].outputs, reference.root.outputs)
         else:

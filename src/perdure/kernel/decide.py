@@ -8,13 +8,13 @@ result is the program's answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from perdure.errors import IllegalCommand, InvalidInput, TooMuch
 from perdure.kernel.backoff import pause_before
 from perdure.kernel.legality import COMMANDS, Answer
-from perdure.kernel.state import Activation
+from perdure.kernel.state import Activation, PendingSignal, RunState
 from perdure.kernel.turn import Turn, condition, refusal
 from perdure.kernel.winding import close_run, fail_run, wind_up
 from perdure.model import commands as c
@@ -254,21 +254,36 @@ def signal(turn: Turn, command: c.Signal) -> None:
 def deliver_signals(turn: Turn, name: str) -> None:
     """Hands pending signals of this name to those who wait for it, both in order of arrival."""
     state = turn.state
-    while state.suspended is None and state.closing is None and (waiting := state.waiters.get(name)):
-        match = next(
-            (
-                (state.activations[id], signal)
-                for id in waiting
-                for signal in state.signals
-                if signal.name == name and signal.number > state.activations[id].since
-            ),
-            None,
-        )
+    while state.suspended is None and state.closing is None:
+        match = next(_matches(state, name), None)
         if match is None:
             return
         activation, pending = match
         turn.emit(e.SignalConsumed(name, activation.id, pending.number))
         turn.program.completed(turn, activation, pending.payload, "signal", None, measured(pending.payload))
+
+
+def _matches(state: RunState, name: str) -> Iterator[tuple[Activation, PendingSignal]]:
+    for id in state.waiters.get(name, ()):
+        activation = state.activations[id]
+        number = first_signal(state, name, activation.since)
+        if number is not None:
+            yield activation, state.signals[number]
+
+
+def first_signal(state: RunState, name: str, since: int = 0) -> int | None:
+    """The number of the first pending signal of this name that came after number `since`."""
+    pending = state.signals_of.get(name)
+    if not pending:
+        return None
+    if not since:
+        return next(iter(pending))
+    found = None
+    for number in reversed(pending):
+        if number <= since:
+            break
+        found = number
+    return found
 
 
 def deliver_all_signals(turn: Turn) -> None:

@@ -117,7 +117,7 @@ def _take_up_again(state: RunState, activation: Activation, new_key: bool) -> No
         activation.key_generation += 1
     if phase is Phase.SIGNAL:
         assert activation.signal is not None
-        state.waiters.setdefault(activation.signal, []).append(activation.id)
+        state.waiters.setdefault(activation.signal, {})[activation.id] = True
     if activation.due is not None and (phase is Phase.SLEEPING or phase is Phase.SIGNAL):
         activation.timer = f"a{activation.id}"
         arm(state, activation.timer, activation.due, phase, activation.id)
@@ -259,7 +259,8 @@ def side_effect_recorded(state: RunState, event: e.SideEffectRecorded, at: int) 
 
 def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
     state.signal_count += 1
-    state.signals.append(PendingSignal(state.signal_count, event.name, event.payload))
+    state.signals[state.signal_count] = PendingSignal(state.signal_count, event.name, event.payload)
+    state.signals_of.setdefault(event.name, {})[state.signal_count] = True
     if event.id is not None:
         state.signal_ids[event.id] = state.signal_count
 
@@ -268,15 +269,16 @@ def signal_awaited(state: RunState, event: e.SignalAwaited, at: int) -> Activati
     activation = move(state, event.activation, event, at)
     activation.signal = event.name
     activation.since = state.signal_count if event.mode == "transient" else 0
-    state.waiters.setdefault(event.name, []).append(event.activation)
+    state.waiters.setdefault(event.name, {})[event.activation] = True
     return activation
 
 
 def signal_consumed(state: RunState, event: e.SignalConsumed, at: int) -> Activation:
-    for place, signal in enumerate(state.signals):
-        if signal.number == event.payload_seq:
-            del state.signals[place]
-            break
+    del state.signals[event.payload_seq]
+    of_name = state.signals_of[event.name]
+    del of_name[event.payload_seq]
+    if not of_name:
+        del state.signals_of[event.name]
     return move(state, event.activation, event, at)
 
 

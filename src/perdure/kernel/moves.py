@@ -69,7 +69,7 @@ def stop_waiting(state: RunState, activation: Activation) -> None:
     name = activation.signal
     assert name is not None
     waiting = state.waiters[name]
-    waiting.remove(activation.id)
+    del waiting[activation.id]
     if not waiting:
         del state.waiters[name]
 

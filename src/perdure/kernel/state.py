@@ -174,10 +174,14 @@ class RunState(msgspec.Struct, omit_defaults=True):
     """(due, number, id), a heap whose first entry is always alive; others of timers that are gone go later."""
     timer_count: int = 0
 
-    signals: list[PendingSignal] = []
+    signals: dict[int, PendingSignal] = {}
+    """What nobody has consumed yet, by number: in order of arrival."""
+    signals_of: dict[str, dict[int, bool]] = {}
+    """The same numbers by name."""
     signal_ids: dict[str, int] = {}
     signal_count: int = 0
-    waiters: dict[str, list[int]] = {}
+    waiters: dict[str, dict[int, bool]] = {}
+    """Activations by the name of the signal that they wait for, in the order in which they began to wait."""
     attributes: dict[str, Any] = {}
     side_effects: dict[str, Any] = {}
 

@@ -10,7 +10,7 @@ from perdure.kernel.legality import COMMANDS, Answer, Condition
 from perdure.kernel.state import RunState
 from perdure.model import commands as c
 from perdure.model import events as e
-from perdure.model.effects import AnyEffect, Execute
+from perdure.model.effects import AnyEffect, Execute, StartChild
 
 if TYPE_CHECKING:
     from perdure.kernel.program import Program
@@ -25,7 +25,9 @@ TURN_ACTIVATIONS = 256
 
 
 class Turn:
-    __slots__ = ("apply", "at", "blobs", "budget", "effects", "events", "must_snapshot", "program", "sends", "state")
+    __slots__ = (
+        "apply", "at", "begun", "blobs", "budget", "effects", "events", "must_snapshot", "program", "sends", "state",
+    )  # fmt: skip
 
     def __init__(self, program: Program, apply: Apply, state: RunState, now: int) -> None:
         self.program = program
@@ -34,6 +36,8 @@ class Turn:
         self.at = max(now, state.at)  # the log's time never goes back
         self.events: list[e.Event] = []
         self.effects: list[AnyEffect] = []
+        self.begun: set[int] = set()
+        """Activations whose handler or child this turn asks for: until it is durable, they have not begun."""
         self.sends: list[tuple[str, c.Command]] = []
         """Commands for other runs, to be put into their inboxes by the same transaction."""
         self.blobs: dict[str, bytes] = {}
@@ -46,7 +50,24 @@ class Turn:
         self.apply(self.state, event, self.at)
 
     def execute(self, activation: int) -> None:
+        self.begun.add(activation)
         self.effects.append(Execute(activation))
+
+    def start_child(self, effect: StartChild) -> None:
+        self.begun.add(effect.activation)
+        self.effects.append(effect)
+
+    def take_back(self, activation: int) -> bool:
+        """Takes back what this very turn has asked for on behalf of the activation; whether there was something."""
+        if activation not in self.begun:
+            return False
+        self.begun.remove(activation)
+        self.effects = [
+            effect
+            for effect in self.effects
+            if not (isinstance(effect, Execute | StartChild) and effect.activation == activation)
+        ]
+        return True
 
 
 def condition(state: RunState) -> Condition:

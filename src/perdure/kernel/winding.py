@@ -15,7 +15,7 @@ from perdure.kernel.state import ROOT, Activation, Closing, Undo
 from perdure.kernel.turn import CONTINUED, Turn
 from perdure.model import commands as c
 from perdure.model import events as e
-from perdure.model.effects import Execute, StartChild, StopHandler
+from perdure.model.effects import StopHandler
 from perdure.model.failures import Failure
 from perdure.model.policies import ParentClose
 from perdure.model.statuses import Phase
@@ -43,19 +43,15 @@ def close_run(
 def withdraw(turn: Turn, activation: Activation, reason: str) -> None:
     """Takes an activation back: at once if nothing runs, otherwise its handler is told and answers."""
     if activation.phase is Phase.EXECUTING:
-        pending = Execute(activation.id)
         turn.emit(e.ActivationCancelling(activation.id, reason))
-        if pending in turn.effects:
-            # It was scheduled by this very turn and has never run.
-            turn.effects.remove(pending)
+        if turn.take_back(activation.id):  # it has never run
             turn.emit(e.ActivationCancelled(activation.id, reason))
         else:
             turn.effects.append(StopHandler(activation.id))
     elif activation.phase is not Phase.CANCELLING:
-        unborn = next((f for f in turn.effects if isinstance(f, StartChild) and f.activation == activation.id), None)
-        if unborn is not None:
-            turn.effects.remove(unborn)  # asked for by this very turn: there is no child to cancel
-        elif activation.child is not None and activation.on_parent_close == ParentClose.CANCEL:
+        is_child_to_be_cancelled = activation.child is not None and activation.on_parent_close == ParentClose.CANCEL
+        if not turn.take_back(activation.id) and is_child_to_be_cancelled:
+            assert activation.child is not None
             turn.sends.append((activation.child, c.Cancel(f"its parent {turn.state.run} gave it up: {reason}")))
         turn.emit(e.ActivationCancelled(activation.id, reason))
 

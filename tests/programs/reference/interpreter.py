@@ -105,8 +105,7 @@ class Reference(Endings):
         limit = self.graph.settings.get("max_parallel") or 10**9
         while self.closing is None and not self.suspended:
             executing = sum(act.phase in ("executing", "cancelling") for act in self.live)
-            self.hungry = first_come(self.hungry, [act for act in self.live if self.is_hungry(act)])
-            self.quiet = first_come(self.quiet, [scope for scope in self.open_scopes() if self.is_quiet(scope)])
+            self.line_up()
             if self.ready and (executing < limit or not self.ready[0].live):
                 self.take_up(self.ready.pop(0))
             elif self.hungry:
@@ -115,6 +114,14 @@ class Reference(Endings):
                 self.end_scope(self.quiet[0], None)
             elif not self.finish_given_up():
                 return
+
+    def line_up(self) -> None:
+        self.hungry = first_come(self.hungry, [act for act in self.live if self.is_hungry(act)])
+        self.quiet = first_come(self.quiet, [scope for scope in self.open_scopes() if self.is_quiet(scope)])
+
+    def settle(self, scope: Scope) -> None:
+        super().settle(scope)
+        self.line_up()
 
     def open_scopes(self) -> list[Scope]:
         loops = [act.loop for act in self.live if act.loop is not None]
