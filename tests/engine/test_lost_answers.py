@@ -189,6 +189,35 @@ async def test_a_start_that_was_committed_late_after_its_answer_was_lost_starts_
         assert w.handlers.count("echo") == 1
 
 
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_a_turn_that_lands_after_it_was_looked_for_and_before_it_is_handed_in_again_counts(place: int) -> None:
+    @simulated()
+    async def check() -> None:
+        async with world() as w:
+            await w.define("one", step(), step())
+            engine = await w.engine()
+            w.store.next_commit(Fault.LOST_BEFORE, number(place))
+            head = w.beneath.journal.head
+            landed: list[str] = []
+
+            async def head_then_land(run: str) -> Any:
+                found = await head(run)
+                if w.store.struck and not landed:
+                    turn = w.store.struck[0][1]
+                    landed.append(turn.turn_id)
+                    await w.beneath.journal.commit(turn)
+                return found
+
+            w.beneath.journal.head = head_then_land  # type: ignore[method-assign]
+            started = await engine.begin(NAMESPACE, "one", 1, key="k")
+            assert not started.existed
+            assert output_of(await w.ended(engine, started.run)) == 1
+            assert landed
+            assert w.handlers.count("echo") == 2
+
+    check()
+
+
 @simulated()
 async def test_a_turn_that_landed_and_was_built_upon_by_a_new_owner_counts_as_recorded() -> None:
     async with world() as w:

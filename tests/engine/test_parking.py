@@ -192,6 +192,25 @@ async def test_a_signal_that_comes_while_the_run_is_being_parked_is_not_lost() -
 
 
 @simulated()
+async def test_a_command_that_prevents_parking_is_fetched_at_once_even_if_no_hint_tells_of_it() -> None:
+    async with world() as w:
+        gate = asyncio.Event()
+
+        async def wait(context: ActivationContext) -> Any:
+            await gate.wait()
+
+        w.handlers.add("wait", wait)
+        await w.define("one", step("wait"), signal("go"))
+        engine = await w.engine(poll=60)
+        run = await w.start(engine, "one")
+        w.beneath.hints.give = lambda *_: None  # type: ignore[method-assign]
+        await send_during(w, parks, Signal("go", "in between"), run)
+        gate.set()
+        assert output_of(await w.ended(engine, run)) == "in between"
+        assert len(w.store.commits) == 4, "start, the refused one, the same again, and the signal"
+
+
+@simulated()
 async def test_a_signal_that_nobody_waits_for_yet_and_comes_during_parking_waits_in_the_run() -> None:
     async with world() as w:
         gate = asyncio.Event()
