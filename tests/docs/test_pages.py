@@ -69,3 +69,11 @@ def test_the_makefile_has_the_commands_of_the_readme() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+@pytest.mark.parametrize("tool", ["state_page.py", "node_reference.py"])
+def test_pages_that_are_made_are_up_to_date(tool: str) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / tool, "--check"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
