@@ -34,10 +34,13 @@ from perdure.service.runs import RunService, RunView
 from perdure.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
+OnFatal = Callable[[BaseException], None]
 
 
-def open_store(url: str, clock: Clock | None = None) -> Store:
-    """The store that a database URL names. Drivers are imported only when they are needed."""
+def open_store(url: str, clock: Clock | None = None, on_fatal: OnFatal | None = None) -> Store:
+    """The store that a database URL names. Drivers are imported only when they are needed.
+
+    `on_fatal` is called when a disk has failed under the store, which then answers nothing any more."""
     scheme = urlsplit(url).scheme
     if scheme == "memory":
         from perdure.stores.memory import MemoryStore
@@ -46,7 +49,7 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     if scheme == "sqlite":
         from perdure.stores.sqlite import SqliteStore
 
-        return SqliteStore(sqlite_path(url), clock=clock)
+        return SqliteStore(sqlite_path(url), clock=clock, on_fatal=on_fatal)
     if scheme in ("postgresql", "postgres"):
         from perdure.stores.postgres import PostgresStore
 
@@ -167,6 +170,7 @@ class Perdure:
         namespace: str | None = None,
         clock: Clock | None = None,
         observer: Observer | None = None,
+        on_fatal: OnFatal | None = None,
     ) -> Self:
         """`sqlite:///file.db`, `postgresql://…` or `memory://`. Use it with `async with`."""
         settings = settings or Settings()
@@ -177,7 +181,7 @@ class Perdure:
             slots=settings.handler_slots,
             threads=settings.handler_threads,
         )
-        store = open_store(url or settings.database_url, clock)
+        store = open_store(url or settings.database_url, clock, on_fatal)
         return cls(
             store,
             namespace=namespace or settings.namespace,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import sys
 from typing import Any
 
 from perdure.cli.screen import tell
 from perdure.errors import PerdureError, SettingsInvalid
 from perdure.settings import load_settings
+
+
+DISK_FAILED = 74
+"""Exit status, as sysexits.h has it for input and output errors."""
 
 
 def serve(flags: dict[str, Any], target: str | None) -> int:
@@ -25,7 +30,7 @@ def serve(flags: dict[str, Any], target: str | None) -> int:
                 expected="a loopback address such as 127.0.0.1",
                 remedy="put it behind a proxy that authenticates",
             )
-        app = Perdure.open(settings=settings)
+        app = Perdure.open(settings=settings, on_fatal=give_up)
         if target is not None:
             from perdure.cli.loading import load_steps
 
@@ -55,3 +60,11 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def give_up(problem: BaseException) -> None:
+    """The disk failed under the database: what is written cannot be known any more. Whoever starts us again recovers
+    from what is really there; trying the same write again would only hide the loss."""
+    sys.stderr.write(f"the database failed, giving up: {problem}\n")
+    sys.stderr.flush()
+    os._exit(DISK_FAILED)
