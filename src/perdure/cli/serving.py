@@ -11,7 +11,6 @@ from perdure.cli.screen import tell
 from perdure.errors import PerdureError, SettingsInvalid
 from perdure.settings import load_settings
 
-
 DISK_FAILED = 74
 """Exit status, as sysexits.h has it for input and output errors."""
 
