@@ -56,7 +56,7 @@ def scope_closing(state: RunState, event: e.ScopeClosing, at: int) -> None:
 def _drop_scope(state: RunState, id: int) -> None:
     """Forgets a scope and all below it. What it has completed can still be undone, as a part of its parent."""
     scope = state.scopes[id]
-    below = [other for other in state.scopes if is_within(state, other, id)] if scope.closing is not None else [id]
+    below = below_of(state, {id}) if scope.closing is not None else [id]
     if scope.closing is None and scope.undo and scope.parent is not None:
         moved = [msgspec.structs.replace(entry, loop=scope.loop) for entry in scope.undo]
         state.scopes[scope.parent].undo.extend(moved)
@@ -66,16 +66,29 @@ def _drop_scope(state: RunState, id: int) -> None:
             state.closing_scopes.remove(other)
 
 
+def below_of(state: RunState, tops: set[int]) -> list[int]:
+    """These scopes and all below them. Scopes stand in the order in which they were opened, so parents come first."""
+    found = set(tops)
+    for scope in state.scopes.values():
+        if scope.parent in found:
+            found.add(scope.id)
+    return [id for id in state.scopes if id in found]
+
+
+def iterations_of(state: RunState, loop: Activation) -> set[int]:
+    return {scope.id for scope in state.scopes.values() if scope.loop == loop.id}
+
+
 def lives_below(state: RunState, loop: Activation) -> bool:
-    scopes = [scope.id for scope in state.scopes.values() if scope.loop == loop.id]
-    return any(is_within(state, other.scope, scope) for other in state.activations.values() for scope in scopes)
+    scopes = set(below_of(state, iterations_of(state, loop)))
+    return any(other.scope in scopes for other in state.activations.values())
 
 
 def drop_scopes_of(state: RunState, loop: Activation) -> None:
     if loop.open_scopes:
-        for id in [scope.id for scope in state.scopes.values() if scope.loop == loop.id]:
-            for inner in reversed([other for other in state.scopes if is_within(state, other, id)]):
-                _drop_scope(state, inner)
+        for scope in reversed(below_of(state, iterations_of(state, loop))):
+            if scope in state.scopes:
+                _drop_scope(state, scope)
         loop.open_scopes = 0
 
 

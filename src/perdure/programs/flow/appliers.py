@@ -62,8 +62,10 @@ class FlowAppliers:
         if event.detached:
             flow.scopes[event.scope].visits[node.index] = event.visit
             return
+        scope = flow.scopes[event.scope]
+        scope.active[activation.id] = True
         activation.input = gates.take(flow, node, event.scope).input
-        self._begin(flow, flow.scopes[event.scope], node, event.visit)
+        self._begin(flow, scope, node, event.visit)
 
     def _begin(self, flow: FlowState, scope: FlowScope, node: Node, visit: int) -> None:
         scope.visits[node.index] = visit
@@ -79,6 +81,7 @@ class FlowAppliers:
         flow: FlowState = state.body
         node = self.graph.by_id[activation.node]
         scope = flow.scopes[activation.scope]
+        scope.active.pop(activation.id, None)
         if node.compensate is not None:
             self._remember_undo(state, activation, node, event.output)
         if activation.id in flow.loops and forget_loop(flow, activation.id).satisfied:
@@ -130,11 +133,12 @@ class FlowAppliers:
             forget_loop(flow, activation.id)
         if event.outcome is None:
             return  # the run fails and keeps its tokens for a retry
+        scope = flow.scopes[activation.scope]
+        scope.active.pop(activation.id, None)
         if event.outcome == SCOPE:
             if node.mutex is not None:
                 gates.release_mutex(flow, node.mutex)
             return  # the scope is being given up with all its tokens
-        scope = flow.scopes[activation.scope]
         if node.race is not None:
             self.router.win(scope, node, activation.visit)
         told = told_of(node, activation, event.failure, event.output)
@@ -165,6 +169,7 @@ class FlowAppliers:
         scope = flow.scopes.get(activation.scope)
         if activation.detached or scope is None or (state.closing is not None and not activation.withdrawn):
             return  # the run is ending; its tokens stay as they are
+        scope.active.pop(activation.id, None)
         if is_given_up(state, activation.scope):
             if node.mutex is not None:
                 gates.release_mutex(flow, node.mutex)

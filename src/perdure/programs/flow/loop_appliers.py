@@ -103,15 +103,14 @@ class LoopAppliers:
     # -- ending before all items are done ---------------------------------------------------------
 
     def scope_closing(self, state: RunState, event: e.ScopeClosing, at: int, _: Activation | None) -> None:
-        purge(self.graph, state, event.scope)
+        purge(self.graph, state, scope=event.scope)
 
     def loop_closing(self, state: RunState, event: e.LoopClosing, at: int, _: Activation | None) -> None:
         flow: FlowState = state.body
         loop = flow.loops[event.activation]
         loop.closing, loop.closing_failure, loop.cancelled = True, event.failure, event.cancelled
         self._gather_rest(loop)
-        for scope in loop.running:
-            purge(self.graph, state, scope)
+        purge(self.graph, state, loop=loop.activation)
         flow.given_up[event.activation] = True
         weigh(flow, loop)
         activation = state.activations[event.activation]

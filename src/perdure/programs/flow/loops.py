@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from perdure.errors import PerdureError
 from perdure.kernel.decide import counted, first_signal
 from perdure.kernel.evolve import SCOPE
-from perdure.kernel.scopes import is_within
 from perdure.kernel.state import Activation, PendingSignal, RunState, Undo
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import compensate, fail_run, withdraw
@@ -23,6 +22,7 @@ from perdure.model.failures import Failure, failure_from
 from perdure.model.values import digest, encode_json
 from perdure.programs.flow.graph import Node
 from perdure.programs.flow.nodetypes import Iterate, LoopOptions
+from perdure.programs.flow.scopes import living
 from perdure.programs.flow.state import FlowState, LoopState
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def item_failed(program: FlowProgram, turn: Turn, activation: Activation, failur
         if options.on_item_failure != "fail" or flow.loops[loop_id].satisfied:
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=SCOPE, output=output))
             turn.emit(e.ScopeClosing(scope, failure))
-            _withdraw_within(turn, scope, failure.message)
+            _withdraw_within(turn, flow, scope, failure.message)
             return
         if program.is_handled(state, around, failure):
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=SCOPE, output=output))
@@ -281,13 +281,13 @@ def close(
         return
     turn.emit(e.LoopClosing(activation.id, failure, cancelled))
     for scope in list(loop.running):
-        _withdraw_within(turn, scope, reason)
+        _withdraw_within(turn, flow, scope, reason)
 
 
-def _withdraw_within(turn: Turn, scope: int, reason: str) -> None:
-    state = turn.state
-    for activation in list(state.activations.values()):
-        if activation.id in state.activations and not activation.detached and is_within(state, activation.scope, scope):
+def _withdraw_within(turn: Turn, flow: FlowState, scope: int, reason: str) -> None:
+    for id in list(living(flow, scope)):
+        activation = turn.state.activations.get(id)
+        if activation is not None:
             withdraw(turn, activation, reason)
 
 
@@ -301,7 +301,7 @@ def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
         return len(turn.events) > before
     for scope in state.closing_scopes:
         around = state.scopes[scope].loop
-        if _lives_within(state, scope) or not compensate(turn, scope, program.graph.compensation):
+        if _is_alive(flow, scope) or not compensate(turn, scope, program.graph.compensation):
             continue
         # Otherwise it is given up together with something larger.
         if around in flow.loops and around in state.activations and not flow.loops[around].closing:
@@ -311,7 +311,7 @@ def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
     for id in flow.given_up:
         activation = state.activations.get(id)
         loop = flow.loops[id]
-        if activation is None or any(_lives_within(state, scope) for scope in loop.running):
+        if activation is None or any(_is_alive(flow, scope) for scope in loop.running):
             continue
         if not _undo_loop(program, turn, loop):
             continue
@@ -338,8 +338,8 @@ def _undo_loop(program: FlowProgram, turn: Turn, loop: LoopState) -> bool:
     return compensate(turn, loop.scope, program.graph.compensation, loop=id, which=is_to_be_undone)
 
 
-def _lives_within(state: RunState, scope: int) -> bool:
-    return any(not a.detached and is_within(state, a.scope, scope) for a in state.activations.values())
+def _is_alive(flow: FlowState, scope: int) -> bool:
+    return next(living(flow, scope), None) is not None
 
 
 def _depth(state: RunState, scope: int) -> int:

@@ -5,7 +5,8 @@ Everything here applies; nothing decides. It runs the same on replay.
 
 from __future__ import annotations
 
-from perdure.kernel.scopes import is_within
+from collections.abc import Iterator
+
 from perdure.kernel.state import RunState
 from perdure.programs.flow import gates
 from perdure.programs.flow.graph import Graph
@@ -26,13 +27,33 @@ def is_given_up(state: RunState, scope: int) -> bool:
     return False
 
 
-def purge(graph: Graph, state: RunState, scope: int) -> None:
-    """Forgets what was ready or held in a scope that is being given up, and stops the loops in it."""
+def living(flow: FlowState, scope: int) -> Iterator[int]:
+    """Activations that live in the scope or below it. Not to be changed while it is read."""
+    here = flow.scopes[scope]
+    yield from here.active
+    for loop in here.loops:
+        for inner in flow.loops[loop].running:
+            yield from living(flow, inner)
+
+
+def purge(graph: Graph, state: RunState, *, scope: int | None = None, loop: int | None = None) -> None:
+    """Forgets what was ready or held in a scope, or in the iterations of a loop, that are being given up, and stops the
+    loops in them."""
     flow: FlowState = state.body
-    gone = [entry for entry in flow.ready if is_within(state, entry.scope, scope)]
-    flow.ready = [entry for entry in flow.ready if not is_within(state, entry.scope, scope)]
+
+    def is_meant(at: int | None) -> bool:
+        while at is not None:
+            here = flow.scopes[at]
+            if at == scope or (loop is not None and here.loop == loop):
+                return True
+            at = here.parent
+        return False
+
+    gone = [entry for entry in flow.ready if is_meant(entry.scope)]
+    if gone:
+        flow.ready = [entry for entry in flow.ready if not is_meant(entry.scope)]
     for key in list(flow.held):
-        flow.held[key] = [entry for entry in flow.held[key] if not is_within(state, entry.scope, scope)]
+        flow.held[key] = [entry for entry in flow.held[key] if not is_meant(entry.scope)]
         if not flow.held[key]:
             del flow.held[key]
     for entry in gone:
@@ -40,13 +61,13 @@ def purge(graph: Graph, state: RunState, scope: int) -> None:
         if mutex is not None and entry.live:
             gates.release_mutex(flow, mutex)
     for id in list(flow.quiet):
-        if is_within(state, id, scope):
+        if is_meant(id):
             del flow.quiet[id]
-    for loop in flow.loops.values():
-        if is_within(state, loop.scope, scope):
-            loop.closing = True
-            flow.hungry.pop(loop.activation, None)
-            flow.idle.pop(loop.activation, None)
+    for inner in flow.loops.values():
+        if is_meant(inner.scope):
+            inner.closing = True
+            flow.hungry.pop(inner.activation, None)
+            flow.idle.pop(inner.activation, None)
 
 
 def forget_loop(flow: FlowState, activation: int) -> LoopState:

@@ -77,8 +77,10 @@ class FlowScope(msgspec.Struct, omit_defaults=True):
     """How many nodes of each layer have not ended, where the flow goes on layer by layer …"""
     layer_done: dict[int, bool] = {}
     """… and those that have."""
+    active: dict[int, bool] = {}
+    """Activations that live here."""
     loops: dict[int, bool] = {}
-    """Activations of loops that live here."""
+    """Those of them that are loops; also those that have ended while something below them has not."""
     result: Json = None
     has_end: bool = False
 

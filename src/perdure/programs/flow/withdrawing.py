@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perdure.kernel.scopes import is_within
 from perdure.kernel.state import Activation
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import withdraw as withdraw_plain
@@ -19,7 +18,7 @@ from perdure.model.statuses import Phase
 from perdure.programs.flow import loops, tokens
 from perdure.programs.flow.graph import Node
 from perdure.programs.flow.scopes import is_given_up
-from perdure.programs.flow.state import FlowState, Ready
+from perdure.programs.flow.state import FlowState
 
 if TYPE_CHECKING:
     from perdure.programs.flow.program import FlowProgram
@@ -35,9 +34,9 @@ def withdraw(program: FlowProgram, turn: Turn, activation: Activation, reason: s
 def withdraw_rivals(program: FlowProgram, turn: Turn, node: Node, scope: int, visit: int) -> None:
     """The node has won its race; those who begin later are skipped when their turn comes."""
     state = turn.state
-    for other in list(state.activations.values()):
-        rival = program.graph.by_id[other.node]
-        if rival.race == node.race and other.scope == scope and other.visit == visit and not other.detached:
+    for id in list(state.body.scopes[scope].active):
+        other = state.activations.get(id)
+        if other is not None and other.visit == visit and program.graph.by_id[other.node].race == node.race:
             withdraw(program, turn, other, f"{node.id} won the race")
 
 
@@ -63,18 +62,15 @@ def _withdraw_nodes(
     state = turn.state
     flow: FlowState = state.body
     of_graph = program.graph.nodes
-
-    def is_meant(node: str, at: int) -> bool:
-        in_reach = at == scope or (around and is_within(state, scope, at))
-        return node in nodes and in_reach and not is_given_up(state, at)
-
-    for activation in list(state.activations.values()):
-        is_alive = activation.id in state.activations and not activation.detached
-        if is_alive and is_meant(activation.node, activation.scope):
+    reach = [at for at in (scopes_around(flow, scope) if around else [scope]) if not is_given_up(state, at)]
+    for id in [id for at in reach for id in flow.scopes[at].active]:
+        activation = state.activations.get(id)
+        if activation is not None and activation.node in nodes:
             withdraw(program, turn, activation, reason)
     while True:  # what is taken back may set others free, which are then taken back too
-        waiting = [(entry.node, entry.scope) for entry in _waiting(flow)] + list(_half_arrived(program, flow))
-        found = next((each for each in waiting if is_meant(of_graph[each[0]].id, each[1])), None)
+        reach = [at for at in reach if not is_given_up(state, at)]
+        waiting = [*_waiting(flow, reach), *_half_arrived(program, flow, reach)]
+        found = next(((index, at) for index, at in waiting if of_graph[index].id in nodes), None)
         if found is None:
             return
         index, at = found
@@ -82,14 +78,25 @@ def _withdraw_nodes(
         turn.emit(e.NodeSkipped(of_graph[index].id, at, visit, "withdrawn"))
 
 
-def _waiting(flow: FlowState) -> Iterator[Ready]:
-    yield from (entry for entry in flow.ready if entry.live)
+def scopes_around(flow: FlowState, scope: int) -> Iterator[int]:
+    """The scope itself, and outwards to the root."""
+    at: int | None = scope
+    while at is not None:
+        yield at
+        at = flow.scopes[at].parent
+
+
+def _waiting(flow: FlowState, reach: list[int]) -> Iterator[tuple[int, int]]:
+    for entry in flow.ready:
+        if entry.live and entry.scope in reach:
+            yield entry.node, entry.scope
     for entries in flow.held.values():
-        yield from entries
+        yield from ((entry.node, entry.scope) for entry in entries if entry.scope in reach)
 
 
-def _half_arrived(program: FlowProgram, flow: FlowState) -> Iterator[tuple[int, int]]:
-    for scope in flow.scopes.values():
+def _half_arrived(program: FlowProgram, flow: FlowState, reach: list[int]) -> Iterator[tuple[int, int]]:
+    for at in reach:
+        scope = flow.scopes[at]
         for index in scope.joins:
             if tokens.is_half_arrived(scope, program.graph.nodes[index]):
-                yield index, scope.id
+                yield index, at
