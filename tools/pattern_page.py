@@ -39,6 +39,8 @@ The names below are theirs; the words are ours. Every pattern is a document in
 line by line. The tests also run each document with steps of random length, slow cancellations and shuffled events, and
 check that what defines the pattern still holds.
 
+    perdure run examples/patterns/wcp-29-cancelling-discriminator.json --app examples.patterns.stand_ins
+
 Four ideas carry nearly all of them:
 
 - **Tokens, live and dead.** When a node ends, every edge out of it gets a token: live if it is taken, dead if not. A
