@@ -202,6 +202,11 @@ class RunState(msgspec.Struct, omit_defaults=True):
     def is_final(self) -> bool:
         return self.final is not None
 
+    @property
+    def depth(self) -> int:
+        """How many runs stand above this one."""
+        return self.parent.depth if self.parent is not None else 0
+
     def activation_key(self, activation: Activation) -> str:
         """The idempotency key given to the outside world: the same for every attempt, worker and generation."""
         if activation.undo_key is not None:

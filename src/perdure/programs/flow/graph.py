@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from perdure.errors import NotFound
+import msgspec
+
+from perdure.errors import InvalidInput, NotFound
 from perdure.expressions import Expression, compile_expression
 from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, MilestoneDoc, NodeDoc
-from perdure.model.policies import NO_RETRY, Join, JoinRule, Retry
+from perdure.model.policies import NO_RETRY, Join, JoinRule, Limits, Retry
 from perdure.model.schemas import Schema
 from perdure.model.times import parse_duration
+from perdure.model.values import Json
 from perdure.programs.flow.components import layers, only_through, reachable, strong_components
 from perdure.programs.flow.nodetypes import ANY_OUTCOME, Catalogue, LoopOptions, NodeKind, NodeType
 
@@ -76,6 +79,10 @@ class Node:
         """Nodes whose milestone this one opens or ends."""
         self.layer = -1
         """Its layer, if the flow goes on layer by layer and the node is neither on a cycle nor behind a failure."""
+
+    def declares(self, outcome: str) -> bool:
+        """Whether a handler of this node may choose the outcome."""
+        return self.declared is None or outcome in self.declared or outcome in self.outcomes
 
     def index_edges(self) -> None:
         """What the hot path asks: is there just one plain edge, and can an arrival pass the join without counting?"""
@@ -167,6 +174,16 @@ class Graph:
             if node.loop is not None:
                 node.body = self._body(node)
         self.uses_trace = "_metadata" in str(document.model_dump(mode="json"))
+
+    def limited(self, limits: Limits) -> Limits:
+        """A flow may ask for less than it is allowed, not for more."""
+        lower = {name: min(value, getattr(limits, name)) for name, value in self.limits.items()}
+        return msgspec.structs.replace(limits, **lower) if lower else limits
+
+    def check_input(self, input: Json) -> None:
+        misfit = self.input_schema.first_misfit(input) if self.input_schema is not None else None
+        if misfit is not None:
+            raise InvalidInput(misfit.message, pointer=f"/input{misfit.path}", expected="what the flow's schema allows")
 
     def _milestone(self, node: Node, doc: MilestoneDoc) -> Milestone:
         after = self.by_id[doc.after]

@@ -6,13 +6,11 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
-from perdure.errors import InvalidInput, PerdureError
+from perdure.errors import PerdureError
 from perdure.expressions import Expression
 from perdure.kernel.decide import check_data, deliver_signals, fail_attempt, measured
-from perdure.kernel.evolve import SCOPE
 from perdure.kernel.packing import Unpacker, pack
 from perdure.kernel.program import Work
 from perdure.kernel.state import ROOT, Activation, RunState, Undo
@@ -186,7 +184,7 @@ class FlowProgram:
                 if until is not None:
                     turn.emit(e.TimerArmed(f"a{activation.id}", until, "signal", activation.id))
                 deliver_signals(turn, name)
-            case Call() if _depth(state) >= state.limits.child_depth:
+            case Call() if state.depth >= state.limits.child_depth:
                 deepest = state.limits.child_depth
                 too_deep = Failure("LIMIT_CHILD_DEPTH", f"children are nested deeper than {deepest}")
                 fail_attempt(turn, activation, too_deep)
@@ -252,7 +250,7 @@ class FlowProgram:
             turn.emit(e.ActivationCompleted(activation.id, output))
             return
         flow: FlowState = turn.state.body
-        if outcome is not None and node.type.kind is not NodeKind.INLINE and not _is_declared(node, outcome):
+        if outcome is not None and node.type.kind is not NodeKind.INLINE and not node.declares(outcome):
             undeclared = Failure("OUTCOME_UNDECLARED", f"it chose {outcome!r}, which it does not declare", node=node.id)
             self.failed(turn, activation, undeclared, output)
             return
@@ -369,15 +367,10 @@ class FlowProgram:
         return bool(flow.hungry)
 
     def limited(self, limits: Limits) -> Limits:
-        """A flow may ask for less than it is allowed, not for more."""
-        lower = {name: min(value, getattr(limits, name)) for name, value in self.graph.limits.items()}
-        return msgspec.structs.replace(limits, **lower) if lower else limits
+        return self.graph.limited(limits)
 
     def check_input(self, input: Json) -> None:
-        schema = self.graph.input_schema
-        misfit = schema.first_misfit(input) if schema is not None else None
-        if misfit is not None:
-            raise InvalidInput(misfit.message, pointer=f"/input{misfit.path}", expected="what the flow's schema allows")
+        self.graph.check_input(input)
 
     def work(self, state: RunState, activation: Activation) -> Work:
         node = self.graph.by_id[activation.node]
@@ -401,17 +394,6 @@ class FlowProgram:
         return _unpack(data)
 
 
-def _is_declared(node: Node, outcome: str) -> bool:
-    return node.declared is None or outcome in node.declared or outcome in node.outcomes
-
-
-def _depth(state: RunState) -> int:
-    return state.parent.depth if state.parent is not None else 0
-
-
 def child_run_id(state: RunState, activation: Activation) -> str:
     """Follows from the parent activation's key, so that starting the child twice starts it once."""
     return "c" + hashlib.blake2b(state.activation_key(activation).encode(), digest_size=13).hexdigest()[:25]
-
-
-__all__ = ["SCOPE", "SEMANTICS", "FlowProgram"]
