@@ -28,7 +28,7 @@ from perdure.stores.postgres.lanes import Lanes
 from perdure.stores.postgres.links import Pool, Rows
 from perdure.stores.postgres.queries import load_queries
 from perdure.stores.postgres.records import head_of, row_of, unpack_off_loop
-from perdure.stores.postgres.turns import further_columns, is_plain, pack_all, plain_columns, weight
+from perdure.stores.postgres.turns import further_columns, is_plain, pack_all, plain_rows, weight
 
 _SQL = load_queries("journal")
 _BLOBS = load_queries("blobs")
@@ -92,12 +92,13 @@ class PostgresJournal:
         return await around_held(self._committers, self._write, turns, ends, lambda turn: turn.run)
 
     async def _write(self, turns: Sequence[TurnWrite], ends: float) -> Sequence[Outcome | BaseException]:
-        columns = plain_columns(turns)
+        moving, starting = plain_rows(turns)
         if all(map(is_plain, turns)):
-            rows = await self._committers.fetch_by(ends, _SQL["commit_turns"], *columns, self._now())
+            rows = await self._committers.fetch_by(ends, _SQL["commit_turns"], moving, starting, self._now())
         else:
             further = further_columns(turns, await pack_all(turns))
-            rows = await self._committers.fetch_by(ends, _SQL["commit_full_turns"], *columns, *further, self._now())
+            query = _SQL["commit_full_turns"]
+            rows = await self._committers.fetch_by(ends, query, moving, starting, *further, self._now())
         if not rows:
             self._tell(turns)
             return [COMMITTED] * len(turns)

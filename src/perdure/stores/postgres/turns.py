@@ -1,4 +1,4 @@
-"""A group of turns as the columns that `commit_turns` and `commit_full_turns` take, in the order of parameters."""
+"""A group of turns as `commit_turns` and `commit_full_turns` take it: rows, and columns of what few of them bring."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from perdure.ports.blobs import CHUNK
 from perdure.ports.journal import NewRun, TurnWrite
 from perdure.stores.postgres.records import OFF_LOOP_ABOVE, Packed, pack, pieces
 
+Rows: TypeAlias = list[tuple[object, ...]]
 Columns: TypeAlias = list[list[object]]
 
 
@@ -21,51 +22,61 @@ def is_plain(turn: TurnWrite) -> bool:
     return not (turn.refs or turn.blobs or turn.consumed or turn.messages or turn.sends or turn.snapshot is not None)
 
 
-def plain_columns(turns: Sequence[TurnWrite]) -> Columns:
-    """Existing runs in order of ids, new ones in order of keys: the order in which the server takes its locks."""
+def plain_rows(turns: Sequence[TurnWrite]) -> tuple[Rows, Rows]:
+    """As `turn_in` and `start_in` have them. Existing runs in order of ids, new ones in order of keys: the order in
+    which the server takes its locks."""
     moving = sorted((turn for turn in turns if turn.new is None), key=_run)
     starting = sorted(((turn, turn.new) for turn in turns if turn.new is not None), key=_key)
-    return [
-        [turn.run for turn in moving],
-        [turn.turn_id for turn in moving],
-        [turn.epoch for turn in moving],
-        [turn.expected for turn in moving],
-        [turn.seq for turn in moving],
-        [turn.at for turn in moving],
-        [turn.data for turn in moving],
-        [turn.codec for turn in moving],
-        [encode_refs(turn.refs) if turn.refs else None for turn in moving],
-        [turn.status for turn in moving],
-        [turn.owner for turn in moving],
-        [turn.wake_at for turn in moving],
-        [turn.inbox_seen for turn in moving],
-        [turn.result for turn in moving],
-        [_attributes(turn) for turn in moving],
-        [turn.run for turn, _ in starting],
-        [turn.turn_id for turn, _ in starting],
-        [turn.epoch for turn, _ in starting],
-        [turn.seq for turn, _ in starting],
-        [turn.at for turn, _ in starting],
-        [turn.data for turn, _ in starting],
-        [turn.codec for turn, _ in starting],
-        [encode_refs(turn.refs) if turn.refs else None for turn, _ in starting],
-        [turn.status for turn, _ in starting],
-        [turn.owner for turn, _ in starting],
-        [turn.wake_at for turn, _ in starting],
-        [turn.result for turn, _ in starting],
-        [_attributes(turn) for turn, _ in starting],
-        [new.namespace for _, new in starting],
-        [new.definition for _, new in starting],
-        [new.version for _, new in starting],
-        [new.hash for _, new in starting],
-        [new.program for _, new in starting],
-        [new.created_at for _, new in starting],
-        [new.trigger for _, new in starting],
-        [new.key for _, new in starting],
-        [new.request_digest for _, new in starting],
-        [new.parent for _, new in starting],
-        [new.active_revision for _, new in starting],
-    ]
+    return [_turn_row(turn) for turn in moving], [_start_row(turn, new) for turn, new in starting]
+
+
+def _turn_row(turn: TurnWrite) -> tuple[object, ...]:
+    return (
+        turn.run,
+        turn.turn_id,
+        turn.epoch,
+        turn.expected,
+        turn.seq,
+        turn.at,
+        turn.data,
+        turn.codec,
+        encode_refs(turn.refs) if turn.refs else None,
+        turn.status,
+        turn.owner,
+        turn.wake_at,
+        turn.inbox_seen,
+        turn.result,
+        _attributes(turn),
+    )
+
+
+def _start_row(turn: TurnWrite, new: NewRun) -> tuple[object, ...]:
+    return (
+        turn.run,
+        turn.turn_id,
+        turn.epoch,
+        turn.seq,
+        turn.at,
+        turn.data,
+        turn.codec,
+        encode_refs(turn.refs) if turn.refs else None,
+        turn.status,
+        turn.owner,
+        turn.wake_at,
+        turn.result,
+        _attributes(turn),
+        new.namespace,
+        new.definition,
+        new.version,
+        new.hash,
+        new.program,
+        new.created_at,
+        new.trigger,
+        new.key,
+        new.request_digest,
+        new.parent,
+        new.active_revision,
+    )
 
 
 def further_columns(turns: Sequence[TurnWrite], packed: Mapping[bytes, Packed]) -> Columns:

@@ -9,20 +9,24 @@ CREATE FUNCTION perdure_now() RETURNS bigint LANGUAGE sql VOLATILE AS $$
             + coalesce(nullif(current_setting('perdure.clock_skew', true), '')::bigint, 0))
 $$;
 
+-- A turn of an existing run, and the first turn of a new one, as they come in. Rows, not columns: an array of rows is one
+-- parameter, and cheaper to send and to take apart than a dozen arrays.
+CREATE TYPE turn_in AS (
+    run text COLLATE "C", turn_id text, epoch bigint, expected bigint, seq bigint, at bigint, data bytea, codec integer,
+    refs text, status text, owner text, wake_at bigint, inbox_seen bigint, result bytea, attributes text
+);
+CREATE TYPE start_in AS (
+    run text COLLATE "C", turn_id text, epoch bigint, seq bigint, at bigint, data bytea, codec integer,
+    refs text, status text, owner text, wake_at bigint, result bytea, attributes text,
+    namespace text COLLATE "C", definition text COLLATE "C", version integer, hash text, program text, created_at bigint,
+    trigger text, key text COLLATE "C", digest text, parent text, revision integer
+);
+
 -- Moves many runs forward by one turn each; one call is one transaction. Answers with the turns that were refused.
--- t_* are turns of existing runs in order of their ids: the update locks heads in that order (nested loop over unnest),
--- so two groups cannot wait for each other. n_* are new runs, in order of (namespace, key) for the same reason.
-CREATE FUNCTION commit_turns(
-    t_run text[], t_turn text[], t_epoch bigint[], t_expected bigint[], t_seq bigint[], t_at bigint[], t_data bytea[],
-    t_codec integer[], t_refs text[], t_status text[], t_owner text[], t_wake bigint[], t_inbox bigint[],
-    t_result bytea[], t_attributes text[],
-    n_run text[], n_turn text[], n_epoch bigint[], n_seq bigint[], n_at bigint[], n_data bytea[],
-    n_codec integer[], n_refs text[], n_status text[], n_owner text[], n_wake bigint[],
-    n_result bytea[], n_attributes text[],
-    n_namespace text[], n_definition text[], n_version integer[], n_hash text[], n_program text[], n_created bigint[],
-    n_trigger text[], n_key text[], n_digest text[], n_parent text[], n_revision integer[],
-    given_now bigint
-) RETURNS TABLE (run text, verdict text, existing_run text, existing_digest text) LANGUAGE plpgsql AS $$
+-- `turns` come in order of their runs' ids: the update locks heads in that order (nested loop over unnest), so two groups
+-- cannot wait for each other. `starts` come in order of (namespace, key) for the same reason.
+CREATE FUNCTION commit_turns(turns turn_in[], starts start_in[], given_now bigint)
+RETURNS TABLE (run text, verdict text, existing_run text, existing_digest text) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     day CONSTANT bigint := 86400000000;
@@ -30,17 +34,14 @@ DECLARE
     made text[];
     more text[];
 BEGIN
-    IF cardinality(t_run) > 0 THEN
+    IF cardinality(turns) > 0 THEN
         WITH done AS (
             UPDATE runs r SET
                 seq = t.seq, updated_at = t.at, turn_id = t.turn_id, status = t.status, wake_at = t.wake_at,
                 due_at = CASE WHEN t.owner IS NULL AND t.result IS NULL THEN t.wake_at END, owner = t.owner,
                 closed_at = CASE WHEN t.status IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT') THEN t.at END,
                 result = t.result, attributes = coalesce(t.attributes::jsonb, r.attributes)
-            FROM unnest(t_run, t_turn, t_epoch, t_expected, t_seq, t_at, t_data, t_codec, t_refs, t_status, t_owner,
-                        t_wake, t_inbox, t_result, t_attributes)
-                AS t (run, turn_id, epoch, expected, seq, at, data, codec, refs, status, owner,
-                      wake_at, inbox_seen, result, attributes)
+            FROM unnest(turns) AS t
             WHERE r.id = t.run AND r.seq = t.expected AND r.epoch = t.epoch
               AND (t.owner IS NOT NULL OR r.inbox_seq = t.inbox_seen)
             RETURNING t.run, t.turn_id, t.expected, t.seq, t.at, t.data, t.codec, t.refs
@@ -51,17 +52,17 @@ BEGIN
         )
         SELECT coalesce(array_agg(d.run), '{}') INTO moved FROM done d;
 
-        IF cardinality(moved) < cardinality(t_run) THEN
+        IF cardinality(moved) < cardinality(turns) THEN
             RETURN QUERY
             SELECT t.run, CASE WHEN r.seq = t.expected AND r.epoch = t.epoch THEN 'inbox moved' ELSE 'fenced' END,
                    NULL::text, NULL::text
-            FROM unnest(t_run, t_epoch, t_expected) AS t (run, epoch, expected)
+            FROM unnest(turns) AS t
             LEFT JOIN runs r ON r.id = t.run
             WHERE t.run <> ALL (moved);
         END IF;
     END IF;
 
-    IF cardinality(n_run) > 0 THEN
+    IF cardinality(starts) > 0 THEN
         made := '{}';
         LOOP
             WITH done AS (
@@ -73,12 +74,7 @@ BEGIN
                        CASE WHEN n.status IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT') THEN n.at END, n.result,
                        n.run, n.namespace, n.definition, n.version, n.hash, n.program, n.created_at, n.trigger, n.key,
                        n.digest, n.parent, coalesce(n.attributes::jsonb, '{}')
-                FROM unnest(n_run, n_turn, n_epoch, n_seq, n_at, n_status, n_owner, n_wake, n_result, n_attributes,
-                            n_namespace, n_definition, n_version, n_hash, n_program, n_created, n_trigger, n_key,
-                            n_digest, n_parent, n_revision)
-                    AS n (run, turn_id, epoch, seq, at, status, owner, wake_at, result, attributes,
-                          namespace, definition, version, hash, program, created_at, trigger, key,
-                          digest, parent, revision)
+                FROM unnest(starts) AS n
                 LEFT JOIN definitions d ON d.namespace = n.namespace AND d.id = n.definition
                 WHERE (n.revision IS NULL OR d.revision = n.revision) AND n.run <> ALL (made)
                 ON CONFLICT DO NOTHING
@@ -86,12 +82,12 @@ BEGIN
             )
             SELECT coalesce(array_agg(d.id), '{}') INTO more FROM done d;
             made := made || more;
-            EXIT WHEN cardinality(made) = cardinality(n_run);
+            EXIT WHEN cardinality(made) = cardinality(starts);
 
             -- A key is held until a day after its run has ended. A fresh snapshot: the insert has waited for whoever it
             -- met, so that row is visible now.
             UPDATE runs k SET key_free = true
-            FROM unnest(n_run, n_namespace, n_key) AS n (run, namespace, key)
+            FROM unnest(starts) AS n
             WHERE n.run <> ALL (made) AND k.namespace = n.namespace AND k.key = n.key AND NOT k.key_free
               AND k.closed_at <= coalesce(given_now, perdure_now()) - day;
             EXIT WHEN NOT FOUND;
@@ -99,11 +95,10 @@ BEGIN
 
         INSERT INTO events (run, seq, first, at, turn_id, codec, data, refs)
         SELECT n.run, n.seq, 1, n.at, n.turn_id, n.codec, n.data, n.refs
-        FROM unnest(n_run, n_seq, n_at, n_turn, n_codec, n_data, n_refs)
-            AS n (run, seq, at, turn_id, codec, data, refs)
-        WHERE n.seq > 0 AND (cardinality(made) = cardinality(n_run) OR n.run = ANY (made));
+        FROM unnest(starts) AS n
+        WHERE n.seq > 0 AND (cardinality(made) = cardinality(starts) OR n.run = ANY (made));
 
-        IF cardinality(made) < cardinality(n_run) THEN
+        IF cardinality(made) < cardinality(starts) THEN
             RETURN QUERY
             SELECT n.run,
                    CASE WHEN k.id IS NOT NULL THEN 'key exists'
@@ -111,8 +106,7 @@ BEGIN
                         WHEN n.revision IS NOT NULL AND d.revision IS DISTINCT FROM n.revision THEN 'stale definition'
                         ELSE 'again' END,
                    k.id, k.digest
-            FROM unnest(n_run, n_namespace, n_key, n_definition, n_revision)
-                AS n (run, namespace, key, definition, revision)
+            FROM unnest(starts) AS n
             LEFT JOIN runs k ON k.namespace = n.namespace AND k.key = n.key AND NOT k.key_free
             LEFT JOIN runs r ON r.id = n.run
             LEFT JOIN definitions d ON d.namespace = n.namespace AND d.id = n.definition
@@ -164,14 +158,7 @@ END $$;
 -- m_* messages, k_* blobs and p_* their pieces, b_* references to blobs, x_* sends. What belongs to a refused turn is left
 -- out. Sends answer with the verdict 'sent' and, as existing_run, the owner to be told.
 CREATE FUNCTION commit_full_turns(
-    t_run text[], t_turn text[], t_epoch bigint[], t_expected bigint[], t_seq bigint[], t_at bigint[], t_data bytea[],
-    t_codec integer[], t_refs text[], t_status text[], t_owner text[], t_wake bigint[], t_inbox bigint[],
-    t_result bytea[], t_attributes text[],
-    n_run text[], n_turn text[], n_epoch bigint[], n_seq bigint[], n_at bigint[], n_data bytea[],
-    n_codec integer[], n_refs text[], n_status text[], n_owner text[], n_wake bigint[],
-    n_result bytea[], n_attributes text[],
-    n_namespace text[], n_definition text[], n_version integer[], n_hash text[], n_program text[], n_created bigint[],
-    n_trigger text[], n_key text[], n_digest text[], n_parent text[], n_revision integer[],
+    turns turn_in[], starts start_in[],
     s_run text[], s_seq bigint[], s_packed boolean[], s_crc bigint[], s_data bytea[],
     c_run text[], c_id bigint[],
     m_run text[], m_id text[], m_seq bigint[], m_position integer[], m_type text[], m_key text[], m_payload bytea[],
@@ -191,16 +178,12 @@ DECLARE
 BEGIN
     IF cardinality(x_run) > 0 THEN
         -- Heads that move and heads that receive are one set, locked in one order.
-        PERFORM 1 FROM runs r WHERE r.id = ANY (t_run || x_run) ORDER BY r.id FOR NO KEY UPDATE;
+        PERFORM 1 FROM runs r WHERE r.id = ANY (ARRAY(SELECT t.run FROM unnest(turns) AS t) || x_run) ORDER BY r.id FOR NO KEY UPDATE;
     END IF;
 
     SELECT coalesce(array_agg(c.run), '{}'), array_agg(c.verdict), array_agg(c.existing_run), array_agg(c.existing_digest)
     INTO refused, verdicts, existing_runs, existing_digests
-    FROM commit_turns(
-        t_run, t_turn, t_epoch, t_expected, t_seq, t_at, t_data, t_codec, t_refs, t_status, t_owner, t_wake, t_inbox,
-        t_result, t_attributes, n_run, n_turn, n_epoch, n_seq, n_at, n_data, n_codec, n_refs, n_status, n_owner, n_wake,
-        n_result, n_attributes, n_namespace, n_definition, n_version, n_hash, n_program, n_created, n_trigger, n_key,
-        n_digest, n_parent, n_revision, given_now) c;
+    FROM commit_turns(turns, starts, given_now) c;
 
     IF cardinality(s_run) > 0 THEN
         INSERT INTO snapshots (run, seq, packed, crc, data)
