@@ -80,10 +80,11 @@ async def test_a_blocking_handler_that_fails_fails_its_step() -> None:
 
 
 async def test_a_blocking_handler_that_takes_too_long_times_out_and_its_late_result_is_not_heard() -> None:
-    leave = threading.Event()
+    leave, left = threading.Event(), threading.Event()
 
     def block(context: ActivationContext) -> Any:
         assert leave.wait(10)
+        left.set()
         return "late"
 
     engine, store = await engine_with(block, step("block", timeout=0.02))
@@ -91,17 +92,18 @@ async def test_a_blocking_handler_that_takes_too_long_times_out_and_its_late_res
     head = await engine.result(NAMESPACE, run)
     assert decode_json(head.result or b"")["failure"]["code"] == "TIMEOUT"
     leave.set()
-    await asyncio.sleep(0.05)
+    await asyncio.to_thread(left.wait, 10)
+    await engine.close()
     after = await store.journal.head(run)
     assert after is not None
     assert after.seq == head.seq
-    await engine.close()
 
 
 async def test_cancelling_waits_for_a_blocking_handler_only_so_long() -> None:
-    leave, told = threading.Event(), threading.Event()
+    begun, leave, told = threading.Event(), threading.Event(), threading.Event()
 
     def block(context: ActivationContext) -> Any:
+        begun.set()
         while not context.is_cancelled:
             if leave.wait(0.001):
                 return None
@@ -111,7 +113,7 @@ async def test_cancelling_waits_for_a_blocking_handler_only_so_long() -> None:
 
     engine, _ = await engine_with(block, step("block"), stop_grace=0.03)
     run = await engine.start(NAMESPACE, "d")
-    await asyncio.sleep(0.01)
+    await asyncio.to_thread(begun.wait, 10)
     await engine.send(NAMESPACE, run, Cancel())
     assert (await engine.result(NAMESPACE, run)).status == "CANCELLED"
     assert told.is_set(), "it could have seen that it is not wanted any more"

@@ -18,7 +18,7 @@ from perdure.model.commands import Signal
 from perdure.model.events import SignalReceived
 from perdure.model.policies import Limits
 from perdure.testing.faults import Fault, FaultyStore
-from perdure.testing.simloop import SimClock, simulated
+from perdure.testing.simloop import SimClock, pass_time, simulated
 from tests.engine.world import NAMESPACE, World, child, crash, output_of, signal, sleep, step, world
 
 RATES = {
@@ -56,7 +56,7 @@ class Chaos:
     async def misfortunes(self) -> None:
         chance = self.chance
         while True:
-            await asyncio.sleep(chance.uniform(0.2, 5))
+            await pass_time(chance.uniform(0.2, 5))
             place = chance.randrange(len(self.engines))
             engine = self.engines[place]
             if engine is None:
@@ -70,7 +70,7 @@ class Chaos:
                 await engine.close()
             elif chance.random() < 0.5:
                 with self.stores[place].down():
-                    await asyncio.sleep(chance.choice([0.5, 5, 15]))
+                    await pass_time(chance.choice([0.5, 5, 15]))
             else:
                 await self.pause(engine, self.stores[place], chance.choice([3, 9, 25]))
 
@@ -80,7 +80,7 @@ class Chaos:
         with store.stalled():
             lease.lose = lambda: None  # type: ignore[method-assign]
             try:
-                await asyncio.sleep(seconds)
+                await pass_time(seconds)
             finally:
                 del lease.lose
 
@@ -94,7 +94,7 @@ class Chaos:
                     )
             except (StoreError, Busy):
                 pass
-            await asyncio.sleep(self.chance.uniform(0.1, 1))
+            await pass_time(self.chance.uniform(0.1, 1))
 
     async def send(self, run: str, payload: int, id: str) -> None:
         """Until it is acknowledged. An id makes it safe to send it again when nobody knows."""
@@ -109,7 +109,7 @@ class Chaos:
                 return  # it has ended, so an earlier attempt got through
             except (StoreError, Busy, CommitUnknown):
                 pass
-            await asyncio.sleep(self.chance.uniform(0.1, 1))
+            await pass_time(self.chance.uniform(0.1, 1))
 
 
 async def story(seed: int) -> None:
@@ -119,11 +119,11 @@ async def story(seed: int) -> None:
 
         async def inc(context: ActivationContext) -> Any:
             attempts[context.key] = attempts.get(context.key, 0) + 1
-            await asyncio.sleep(chance.choice([0, 0.1, 2, 6]))
+            await pass_time(chance.choice([0, 0.1, 2, 6]))
             return context.input + 1
 
         async def flaky(context: ActivationContext) -> Any:
-            await asyncio.sleep(0.05)
+            await pass_time(0.05)
             if chance.random() < 0.3:
                 raise ConnectionError("bad luck")
             return context.input + 1
@@ -143,7 +143,7 @@ async def story(seed: int) -> None:
         runs = {n: await chaos.start("tree", n * 100) for n in range(5)}
         for n, run in runs.items():
             await chaos.send(run, n * 1000, f"signal-{n}")
-        await asyncio.sleep(60)
+        await pass_time(60)
         troubles.cancel()
         await asyncio.wait([troubles])
         for store in chaos.all_stores:

@@ -11,7 +11,7 @@ from perdure.engine import ActivationContext
 from perdure.model.commands import Cancel
 from perdure.model.policies import Limits
 from perdure.ports.runs import RunFilter
-from perdure.testing.simloop import simulated
+from perdure.testing.simloop import pass_time, simulated
 from tests.engine.world import NAMESPACE, World, child, crash, output_of, result_of, signal, sleep, step, until, world
 
 
@@ -27,7 +27,7 @@ async def test_a_parent_gets_its_childs_output_and_is_parked_meanwhile() -> None
         await w.define("parent", step(), child("child"), step())
         engine = await w.engine(poll=20)
         run = await w.start(engine, "parent", 21, thread={"tenant": "t"})
-        await asyncio.sleep(5)
+        await pass_time(5)
         head = await w.head(run)
         assert (head.owner, head.status) == (None, "WAITING")
         (made,) = await children_of(w, run)
@@ -82,10 +82,10 @@ async def test_cancelling_a_parent_cancels_its_child_unless_it_is_to_be_abandone
         statuses = []
         for definition in ("cancels", "abandons"):
             run = await w.start(engine, definition)
-            await asyncio.sleep(5)
+            await pass_time(5)
             await engine.send(NAMESPACE, run, Cancel("enough"))
             assert (await w.ended(engine, run)).status == "CANCELLED"
-            await asyncio.sleep(5)
+            await pass_time(5)
             (made,) = await children_of(w, run)
             statuses.append(made.status)
         assert statuses == ["CANCELLED", "WAITING"]
@@ -107,11 +107,11 @@ async def test_a_cancel_that_comes_while_the_child_is_being_started_reaches_the_
         with w.store.held() as gate:
             await asyncio.sleep(0)
             cancelling = asyncio.ensure_future(engine.send(NAMESPACE, run, Cancel()))
-            await asyncio.sleep(1)
+            await pass_time(1)
             gate.set()
             await cancelling
         assert (await w.ended(engine, run)).status == "CANCELLED"
-        await asyncio.sleep(5)
+        await pass_time(5)
         assert [made.status for made in await children_of(w, run)] in ([], ["CANCELLED"])
 
 
@@ -132,7 +132,7 @@ async def test_a_parent_that_is_taken_over_finds_its_child_and_starts_no_other()
     async with world() as w:
 
         async def hang(context: ActivationContext) -> Any:
-            await asyncio.sleep(100)
+            await pass_time(100)
             return "grown"
 
         w.handlers.add("hang", hang)
@@ -140,7 +140,7 @@ async def test_a_parent_that_is_taken_over_finds_its_child_and_starts_no_other()
         await w.define("parent", child("child"), step())
         first = await w.engine(poll=1)
         run = await w.start(first, "parent")
-        await asyncio.sleep(10)
+        await pass_time(10)
         crash(first)
         second = await w.engine(poll=1)
         assert output_of(await w.ended(second, run)) == "grown"
@@ -162,7 +162,7 @@ async def test_an_engine_that_dies_between_asking_for_a_child_and_starting_it_lo
         for _ in range(1000):
             w.store.next_commit(Fault.UNAVAILABLE, starts_a_child)
         run = await w.start(first, "parent", "x")
-        await asyncio.sleep(1)
+        await pass_time(1)
         crash(first)
         w.store._planned.clear()
         assert not await children_of(w, run)
@@ -177,15 +177,15 @@ async def test_a_child_that_has_ended_while_its_parent_had_no_owner_is_heard() -
         await w.define("parent", child("child"), step("hang"))
 
         async def hang(context: ActivationContext) -> Any:
-            await asyncio.sleep(1)
+            await pass_time(1)
             return context.input
 
         w.handlers.add("hang", hang)
         first = await w.engine(poll=1)
         run = await w.start(first, "parent", "p")
-        await asyncio.sleep(1)
+        await pass_time(1)
         await first.close()
-        await asyncio.sleep(100)
+        await pass_time(100)
         second = await w.engine(poll=1)
         assert output_of(await w.ended(second, run)) == "p"
 
@@ -195,7 +195,7 @@ async def test_where_there_is_no_room_children_are_stored_and_taken_up_later() -
     async with world() as w:
 
         async def slow(context: ActivationContext) -> Any:
-            await asyncio.sleep(2)
+            await pass_time(2)
             return context.input
 
         w.handlers.add("slow", slow)

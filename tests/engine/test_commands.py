@@ -10,7 +10,7 @@ import pytest
 from perdure.engine import ActivationContext, Reply
 from perdure.errors import Busy, IllegalCommand, InvalidInput, InvariantBroken, NotFound
 from perdure.model.commands import Cancel, Resume, RetryRun, SetAttributes, Signal, Suspend
-from perdure.testing.simloop import simulated
+from perdure.testing.simloop import pass_time, simulated
 from tests.engine.world import NAMESPACE, World, output_of, result_of, signal, sleep, step, until, world
 
 
@@ -74,7 +74,7 @@ async def test_a_command_that_the_run_refuses_leaves_no_trace() -> None:
             await engine.send(NAMESPACE, run, Signal(""))
         with pytest.raises(InvalidInput):
             await engine.send(NAMESPACE, run, Signal("go", float("nan")))
-        await asyncio.sleep(1)
+        await pass_time(1)
         head = await w.head(run)
         assert (head.seq, head.owner) == (before, None)
         await engine.send(NAMESPACE, run, Signal("go"))
@@ -89,9 +89,9 @@ async def test_a_refusal_is_not_told_before_what_it_rests_on_is_durable() -> Non
         run = await waiting_run(w, engine)
         with w.store.held() as gate:
             ending = asyncio.ensure_future(engine.send(NAMESPACE, run, Signal("go")))
-            await asyncio.sleep(0.1)
+            await pass_time(0.1)
             late = asyncio.ensure_future(engine.send(NAMESPACE, run, Signal("late")))
-            await asyncio.sleep(1)
+            await pass_time(1)
             assert not late.done()
             gate.set()
             assert await ending is Reply.DECIDED
@@ -121,13 +121,13 @@ async def test_cancelling_stops_the_handler_and_compensates_what_was_done() -> N
         w.handlers.add("refund", lambda context: undone.append(context.input))
 
         async def endless(context: ActivationContext) -> None:
-            await asyncio.sleep(1_000_000)
+            await pass_time(1_000_000)
 
         w.handlers.add("endless", endless)
         await w.define("one", step("pay", undo="refund"), step("endless"))
         engine = await w.engine()
         run = await w.start(engine, "one")
-        await asyncio.sleep(1)
+        await pass_time(1)
         assert await engine.send(NAMESPACE, run, Cancel("too slow")) is Reply.DECIDED
         head = await w.ended(engine, run)
         assert head.status == "CANCELLED"
@@ -143,7 +143,7 @@ async def test_a_handler_that_ignores_cancelling_does_not_hold_the_run_up_for_ev
             end = asyncio.get_running_loop().time() + 100
             while asyncio.get_running_loop().time() < end:
                 try:
-                    await asyncio.sleep(1)
+                    await pass_time(1)
                 except asyncio.CancelledError:
                     assert context.is_cancelled
             return "late"
@@ -152,12 +152,12 @@ async def test_a_handler_that_ignores_cancelling_does_not_hold_the_run_up_for_ev
         await w.define("one", step("stubborn"))
         engine = await w.engine(stop_grace=5)
         run = await w.start(engine, "one")
-        await asyncio.sleep(1)
+        await pass_time(1)
         await engine.send(NAMESPACE, run, Cancel())
         head = await w.ended(engine, run)
         assert head.status == "CANCELLED"
         assert 5 <= asyncio.get_running_loop().time() <= 8
-        await asyncio.sleep(120)
+        await pass_time(120)
         assert (await w.head(run)).seq == head.seq
 
 
@@ -166,13 +166,13 @@ async def test_a_handler_that_has_not_begun_when_it_is_cancelled_has_had_no_effe
     async with world() as w:
 
         async def endless(context: ActivationContext) -> None:
-            await asyncio.sleep(1_000_000)
+            await pass_time(1_000_000)
 
         w.handlers.add("endless", endless)
         await w.define("one", {"do": "together", "types": ["endless", "endless"]})
         engine = await w.engine(slots=1)
         run = await w.start(engine, "one")
-        await asyncio.sleep(1)
+        await pass_time(1)
         await engine.send(NAMESPACE, run, Cancel())
         await w.ended(engine, run)
         from perdure.model.events import ActivationCancelled
@@ -188,9 +188,9 @@ async def test_a_suspended_run_waits_and_goes_on_when_resumed() -> None:
         await w.define("one", sleep(10), step())
         engine = await w.engine()
         run = await w.start(engine, "one", "x")
-        await asyncio.sleep(1)
+        await pass_time(1)
         await engine.send(NAMESPACE, run, Suspend("audit"))
-        await asyncio.sleep(1000)
+        await pass_time(1000)
         head = await w.head(run)
         assert (head.status, head.owner, head.wake_at) == ("SUSPENDED", None, None)
         await engine.send(NAMESPACE, run, Resume())
@@ -227,13 +227,13 @@ async def test_a_flood_of_commands_for_one_run_is_refused_beyond_the_bound() -> 
         engine = await w.engine(mailbox=10)
         with w.store.held() as gate:
             starting = asyncio.ensure_future(w.start(engine, "waits"))
-            await asyncio.sleep(0.1)
+            await pass_time(0.1)
             run = next(iter(engine.runtime.roster.owned))
             gate.set()
             await starting
         with w.store.held() as gate:
             sends = [asyncio.ensure_future(engine.send(NAMESPACE, run, Signal("noise", n))) for n in range(40)]
-            await asyncio.sleep(0.1)
+            await pass_time(0.1)
             gate.set()
             answers = await asyncio.gather(*sends, return_exceptions=True)
         refused = [answer for answer in answers if isinstance(answer, Busy)]
@@ -254,7 +254,7 @@ async def test_whoever_stops_waiting_for_an_answer_does_not_leave_the_run_stuck(
 
         async def slow(worker: str, name: str) -> Any:
             claimed = await acquire(worker, name)
-            await asyncio.sleep(5)
+            await pass_time(5)
             return claimed
 
         w.beneath.ownership.acquire = slow  # type: ignore[method-assign]
@@ -269,7 +269,7 @@ async def test_a_request_id_that_waits_already_is_a_duplicate() -> None:
         await w.define("waits", step("hang"), signal("go"))
 
         async def hang(context: ActivationContext) -> None:
-            await asyncio.sleep(50)
+            await pass_time(50)
 
         w.handlers.add("hang", hang)
         first = await w.engine(poll=20)
@@ -321,7 +321,7 @@ async def test_a_run_whose_log_cannot_be_read_is_set_aside_and_the_others_run() 
         await w.define("one", sleep(10), step())
         engine = await w.engine(parked_runs=0)
         bad, good = await w.start(engine, "one"), await w.start(engine, "one")
-        await asyncio.sleep(1)
+        await pass_time(1)
         load = w.beneath.journal.load
 
         async def damaged(run: str) -> Any:

@@ -13,7 +13,7 @@ from perdure.errors import CommitUnknown, StoreUnavailable
 from perdure.model.commands import Signal
 from perdure.ports.journal import TurnWrite
 from perdure.testing.faults import Fault
-from perdure.testing.simloop import simulated
+from perdure.testing.simloop import pass_time, simulated
 from tests.engine.world import NAMESPACE, child, output_of, signal, sleep, step, steps, until, world
 
 FAULTS = [Fault.LOST_AFTER, Fault.LOST_BEFORE, Fault.LATE, Fault.UNAVAILABLE, Fault.FULL]
@@ -38,7 +38,7 @@ def test_whatever_happens_to_one_commit_everything_is_done_exactly_once(place: i
             engine = await w.engine(poll=5)
             w.store.next_commit(fault, number(place))
             run = await w.start(engine, "parent", 0)
-            await asyncio.sleep(40)
+            await pass_time(40)
             await engine.send(NAMESPACE, run, Signal("go", 10))
             assert output_of(await w.ended(engine, run)) == 11
             assert len(w.store.struck) == 1
@@ -79,7 +79,7 @@ async def test_nothing_executes_before_the_turn_that_asks_for_it_is_durable() ->
         engine = await w.engine()
         with w.store.held() as gate:
             starting = asyncio.ensure_future(w.start(engine, "two"))
-            await asyncio.sleep(5)
+            await pass_time(5)
             assert not starting.done(), "nor is the start answered"
             assert not w.handlers.calls
             gate.set()
@@ -99,7 +99,7 @@ async def test_while_a_commit_is_under_way_commands_gather_for_the_next_turn() -
         handler_free = len(w.store.commits)
         with w.store.held() as gate:
             sends = [asyncio.ensure_future(engine.send(NAMESPACE, run, Signal("noise", n))) for n in range(50)]
-            await asyncio.sleep(1)
+            await pass_time(1)
             gate.set()
             await asyncio.gather(*sends)
         assert len(w.store.commits) - handler_free <= 4
@@ -114,16 +114,16 @@ async def test_a_short_outage_is_sat_out() -> None:
     async with world() as w:
 
         async def slow(context: ActivationContext) -> Any:
-            await asyncio.sleep(1)
+            await pass_time(1)
             return context.input
 
         w.handlers.add("slow", slow)
         await w.define("three", *steps(["slow"] * 3))
         engine = await w.engine(lease=30)
         run = await w.start(engine, "three", "kept")
-        await asyncio.sleep(0.5)
+        await pass_time(0.5)
         with w.store.down():
-            await asyncio.sleep(5)
+            await pass_time(5)
         assert output_of(await w.ended(engine, run)) == "kept"
         assert w.handlers.count("slow") == 3
         assert not w.diary.lost
@@ -137,7 +137,7 @@ async def test_an_outage_longer_than_the_lease_can_bear_costs_the_runs_and_the_n
         async def long(context: ActivationContext) -> Any:
             if w.handlers.count("long") == 1:
                 try:
-                    await asyncio.sleep(1_000)
+                    await pass_time(1_000)
                 except asyncio.CancelledError:
                     stopped.append(True)
                     raise
@@ -148,15 +148,15 @@ async def test_an_outage_longer_than_the_lease_can_bear_costs_the_runs_and_the_n
         engine = await w.engine(lease=30)
         run = await w.start(engine, "one")
         name = engine.worker
-        await asyncio.sleep(1)
+        await pass_time(1)
         with w.store.down():
-            await asyncio.sleep(21)
+            await pass_time(21)
             assert stopped == [True], "handlers end at two thirds of the lease"
             assert w.diary.lost == [name]
             assert engine.worker != name
             with pytest.raises(StoreUnavailable):
                 await w.start(engine, "one")
-            await asyncio.sleep(20)
+            await pass_time(20)
         assert output_of(await w.ended(engine, run)) == "second time"
         assert w.handlers.calls[0][1] == w.handlers.calls[1][1], "under the same key"
 
@@ -170,7 +170,7 @@ async def test_whoever_waits_when_the_lease_is_lost_in_the_middle_of_a_commit_is
         await until(lambda: not engine.runtime.roster.owned)
         with w.store.held():
             answer = asyncio.ensure_future(engine.send(NAMESPACE, run, Signal("go")))
-            await asyncio.sleep(0.1)
+            await pass_time(0.1)
             engine.runtime.lease.lose()
             with pytest.raises(CommitUnknown):
                 await answer
@@ -232,7 +232,7 @@ async def test_a_turn_that_landed_and_was_built_upon_by_a_new_owner_counts_as_re
 
         w.store.next_commit(Fault.LOST_AFTER, takes_the_signal)
         answer = asyncio.ensure_future(first.send(NAMESPACE, run, Signal("a", 1)))
-        await asyncio.sleep(0.5)
+        await pass_time(0.5)
         await second.send(NAMESPACE, run, Signal("b", 2))
         await answer
         assert output_of(await w.ended(second, run)) == 2

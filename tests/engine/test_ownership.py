@@ -11,7 +11,7 @@ import pytest
 from perdure.engine import ActivationContext, Engine, Reply
 from perdure.errors import IllegalCommand
 from perdure.model.commands import Signal
-from perdure.testing.simloop import SimClock, simulated
+from perdure.testing.simloop import SimClock, pass_time, simulated
 from tests.engine.world import (
     NAMESPACE,
     Handlers,
@@ -29,7 +29,7 @@ from tests.engine.world import (
 
 
 async def hang(context: ActivationContext) -> Any:
-    await asyncio.sleep(1_000_000)
+    await pass_time(1_000_000)
 
 
 def dying(w: World) -> Handlers:
@@ -48,7 +48,7 @@ async def test_the_work_of_a_dead_engine_is_taken_over_within_the_lease_and_two_
         first = await w.engine(lease=30, handlers=dying(w))
         run = await w.start(first, "one")
         second = await w.engine(lease=30)
-        await asyncio.sleep(7)
+        await pass_time(7)
         crash(first)
         died_at = asyncio.get_running_loop().time()
         assert output_of(await w.ended(second, run)) == "done"
@@ -65,7 +65,7 @@ async def test_a_take_over_is_durable_before_anything_executes_again() -> None:
         crash(first)
         second = await w.engine()
         with w.store.held() as gate:
-            await asyncio.sleep(60)
+            await pass_time(60)
             assert w.store.commits[-1].run == run
             assert not w.handlers.calls
             gate.set()
@@ -117,7 +117,7 @@ async def test_a_paused_engine_finds_its_commits_refused_and_drops_what_it_had()
         await w.define("one", step("work"), sleep(1000))
         first = await w.engine(lease=30, handlers=handlers)
         run = await w.start(first, "one")
-        await asyncio.sleep(1)
+        await pass_time(1)
         # It stands still: no renewal, no check of its own lease. Then it goes on as if nothing had happened.
         assert first.runtime.lease._task is not None
         assert first.runtime.lease._watch is not None
@@ -126,9 +126,9 @@ async def test_a_paused_engine_finds_its_commits_refused_and_drops_what_it_had()
         first.runtime.claimer.close()
         first.runtime.post.close()
         second = await w.engine(lease=30)
-        await asyncio.sleep(60)
+        await pass_time(60)
         release.set()
-        await asyncio.sleep(1)
+        await pass_time(1)
         assert w.diary.fenced_runs == [run]
         assert run not in first.runtime.roster.owned
         assert output_of(await w.ended(second, run)) == "from the new one"
@@ -142,7 +142,7 @@ async def test_a_worker_whose_lease_has_run_out_goes_on_under_a_new_name() -> No
         name = engine.worker
         await w.beneath.ownership.leave(name)
         await w.beneath.ownership.renew(name, 1)
-        await asyncio.sleep(15)
+        await pass_time(15)
         assert w.diary.lost == [name]
         assert engine.worker != name
         assert (await w.run(engine, "one")).status == "COMPLETED"
@@ -155,7 +155,7 @@ async def test_closing_hands_running_work_over_within_a_second_and_the_grace() -
         first = await w.engine(handlers=dying(w), grace=1)
         second = await w.engine()
         run = await w.start(first, "one", 7)
-        await asyncio.sleep(1)
+        await pass_time(1)
         begun = asyncio.get_running_loop().time()
         await first.close()
         assert output_of(await w.ended(second, run)) == 7
@@ -170,14 +170,14 @@ async def test_closing_lets_handlers_finish_if_they_are_quick_and_begins_no_othe
 
         async def short(context: ActivationContext) -> Any:
             begun.append(context.node_id)
-            await asyncio.sleep(0.5)
+            await pass_time(0.5)
             return context.input
 
         w.handlers.add("short", short)
         await w.define("three", *steps(["short"] * 3))
         first = await w.engine(grace=2)
         run = await w.start(first, "three", 1)
-        await asyncio.sleep(0.1)
+        await pass_time(0.1)
         await first.close()
         assert begun == ["0"]
         assert (await w.event_names(run)).count("ActivationCompleted") == 1
@@ -192,7 +192,7 @@ async def test_closing_does_not_pretend_to_know_the_outcome_of_a_step_that_may_r
         await w.define("one", step(once=True))
         first = await w.engine(handlers=dying(w))
         run = await w.start(first, "one")
-        await asyncio.sleep(1)
+        await pass_time(1)
         await first.close()
         second = await w.engine()
         assert result_of(await w.ended(second, run))["failure"]["code"] == "OUTCOME_UNKNOWN"
@@ -207,7 +207,7 @@ async def test_closing_tells_whoever_waits_for_a_result() -> None:
         await w.define("one", sleep(1000))
         engine = await w.engine()
         waiting = asyncio.ensure_future(w.run(engine, "one"))
-        await asyncio.sleep(1)
+        await pass_time(1)
         await engine.close()
         with pytest.raises(Busy):
             await waiting
@@ -222,7 +222,7 @@ def test_engines_that_race_for_the_same_runs_never_do_a_step_twice(seed: int) ->
             await w.define("one", step("inc"), sleep(5), step("inc"), signal("go"), step("inc"))
             engines = [await w.engine(poll=0.5, claim_batch=4) for _ in range(3)]
             runs = [await w.start(engines[n % 3], "one", 0) for n in range(15)]
-            await asyncio.sleep(6)
+            await pass_time(6)
             for n, run in enumerate(runs):
                 for engine in engines:
                     with suppress(IllegalCommand):  # that it has ended already
@@ -241,7 +241,7 @@ async def test_a_signal_for_a_run_that_another_engine_holds_is_accepted_and_deci
         handlers = Handlers()
 
         async def wait_a_while(context: ActivationContext) -> Any:
-            await asyncio.sleep(30)
+            await pass_time(30)
 
         handlers.add("wait", wait_a_while)
         await w.define("one", step("wait"), signal("go"))
@@ -249,7 +249,7 @@ async def test_a_signal_for_a_run_that_another_engine_holds_is_accepted_and_deci
         second = await w.engine(poll=60)
         run = await w.start(first, "one")
         assert await second.send(NAMESPACE, run, Signal("go", 5)) is Reply.ACCEPTED
-        await asyncio.sleep(0.1)
+        await pass_time(0.1)
         assert "SignalReceived" in await w.event_names(run), "a hint, not the poll"
         assert output_of(await w.ended(second, run)) == 5
 
@@ -291,7 +291,7 @@ async def test_an_engine_whose_clock_jumps_while_it_sleeps_still_wakes_its_runs(
         await w.define("short", sleep(0.9))
         engine: Engine = await w.engine(clock=clock, lease=30)
         run = await w.start(engine, "one")
-        await asyncio.sleep(1)
+        await pass_time(1)
         clock.skew = -3600
         assert (await w.ended(engine, run)).status == "COMPLETED"
         assert asyncio.get_running_loop().time() < 115

@@ -11,7 +11,7 @@ from perdure.engine import ActivationContext, Reply
 from perdure.errors import IllegalCommand
 from perdure.model.commands import Cancel, Signal
 from perdure.ports.journal import Head, TurnWrite, Verdict
-from perdure.testing.simloop import simulated
+from perdure.testing.simloop import pass_time, simulated
 from tests.engine.world import NAMESPACE, World, output_of, signal, sleep, step, steps, until, world
 
 
@@ -30,7 +30,7 @@ async def test_a_run_that_sleeps_is_parked_by_the_commit_that_puts_it_to_sleep()
         engine = await w.engine()
         run = await w.start(engine, "one", 5)
         await until(lambda: any(map(parks, w.store.commits)))
-        await asyncio.sleep(0.1)
+        await pass_time(0.1)
         head = await w.head(run)
         assert (head.owner, head.status) == (None, "SLEEPING")
         assert head.wake_at is not None
@@ -65,7 +65,7 @@ async def test_a_run_that_was_forgotten_by_the_cache_is_loaded_and_goes_on() -> 
         await w.define("one", step(), sleep(100), step())
         engine = await w.engine(parked_runs=2)
         runs = [await w.start(engine, "one", n) for n in range(10)]
-        await asyncio.sleep(10)
+        await pass_time(10)
         assert len(engine.runtime.roster.parked) == 2
         assert [output_of(await w.ended(engine, run)) for run in runs] == list(range(10))
 
@@ -115,7 +115,7 @@ async def test_an_engine_that_holds_all_it_may_leaves_the_rest_where_it_is() -> 
     async with world() as w:
 
         async def slow(context: ActivationContext) -> None:
-            await asyncio.sleep(5)
+            await pass_time(5)
 
         w.handlers.add("slow", slow)
         await w.define("one", sleep(50), step("slow"))
@@ -123,11 +123,11 @@ async def test_an_engine_that_holds_all_it_may_leaves_the_rest_where_it_is() -> 
         runs: list[str] = []
         for _ in range(30):
             runs.append(await w.start(engine, "one"))
-            await asyncio.sleep(0.1)
+            await pass_time(0.1)
         most = 0
         while asyncio.get_running_loop().time() < 80:
             most = max(most, len(engine.runtime.roster.owned))
-            await asyncio.sleep(0.1)
+            await pass_time(0.1)
         assert most == 10
         for run in runs:
             assert (await w.ended(engine, run)).status == "COMPLETED"
@@ -224,7 +224,7 @@ async def test_a_signal_that_nobody_waits_for_yet_and_comes_during_parking_waits
         run = await w.start(engine, "one")
         await send_during(w, parks, Signal("go", "early"), run)
         gate.set()
-        await asyncio.sleep(1)
+        await pass_time(1)
         assert (await w.head(run)).owner is None, "it is parked after all"
         assert output_of(await w.ended(engine, run)) == "early"
 
@@ -276,7 +276,7 @@ async def test_a_repeated_signal_wakes_the_run_and_changes_nothing() -> None:
         await until(lambda: not first.runtime.roster.owned)
         assert await first.send(NAMESPACE, run, Signal("a", 1, "id-1")) is Reply.DECIDED
         assert await first.send(NAMESPACE, run, Signal("a", 1, "id-1")) is Reply.UNCHANGED
-        await asyncio.sleep(1)
+        await pass_time(1)
         head: Head = await w.head(run)
         assert (head.owner, head.status) == (None, "WAITING")
         await first.send(NAMESPACE, run, Signal("b", 2))
@@ -290,9 +290,9 @@ async def test_a_local_signal_during_the_parking_commit_is_answered_after_it() -
         engine = await w.engine(poll=60)
         run = await w.start(engine, "one")
         with w.store.held() as gate:
-            await asyncio.sleep(0.01)
+            await pass_time(0.01)
             answer = asyncio.ensure_future(engine.send(NAMESPACE, run, Signal("go", 3)))
-            await asyncio.sleep(1)
+            await pass_time(1)
             assert not answer.done()
             gate.set()
             assert await answer is Reply.DECIDED

@@ -10,7 +10,7 @@ import pytest
 
 from perdure.engine import ActivationContext, ActivationError, Result
 from perdure.errors import InvalidInput, NotFound
-from perdure.testing.simloop import simulated
+from perdure.testing.simloop import pass_time, simulated
 from tests.engine.world import NAMESPACE, output_of, result_of, sleep, step, steps, world
 
 
@@ -38,7 +38,7 @@ async def test_steps_that_belong_together_run_at_the_same_time() -> None:
     async with world() as w:
 
         async def slow(context: ActivationContext) -> Any:
-            await asyncio.sleep(10)
+            await pass_time(10)
 
         w.handlers.add("slow", slow)
         await w.define("wide", {"do": "together", "types": ["slow"] * 50})
@@ -66,7 +66,7 @@ async def test_no_more_handlers_run_at_once_than_there_are_slots() -> None:
             nonlocal running, most
             running += 1
             most = max(most, running)
-            await asyncio.sleep(1)
+            await pass_time(1)
             running -= 1
 
         w.handlers.add("count", count)
@@ -182,7 +182,7 @@ async def test_an_attempt_that_takes_too_long_is_cancelled_and_fails_with_timeou
 
         async def endless(context: ActivationContext) -> None:
             try:
-                await asyncio.sleep(1_000)
+                await pass_time(1_000)
             except asyncio.CancelledError:
                 cancelled.append(True)
                 raise
@@ -203,7 +203,7 @@ async def test_a_handler_that_ignores_its_timeout_is_left_alone_after_the_grace_
         async def stubborn(context: ActivationContext) -> str:
             for _ in range(30):
                 try:
-                    await asyncio.sleep(1)
+                    await pass_time(1)
                 except asyncio.CancelledError:
                     continue
             ended.append(True)
@@ -215,7 +215,7 @@ async def test_a_handler_that_ignores_its_timeout_is_left_alone_after_the_grace_
         head = await w.run(engine, "one")
         assert result_of(head)["failure"]["code"] == "TIMEOUT"
         assert not ended
-        await asyncio.sleep(60)
+        await pass_time(60)
         assert ended == [True]
         assert (await w.head(head.run)).seq == head.seq
 
@@ -286,7 +286,7 @@ async def test_a_large_output_goes_to_a_blob_and_comes_back_after_a_restart() ->
         await w.define("one", step("large"), sleep(100))
         first = await w.engine()
         run = await w.start(first, "one")
-        await asyncio.sleep(1)
+        await pass_time(1)
         await first.close()
         assert max(len(row.data) for row in await w.beneath.journal.history(run)) < 2_000
         second = await w.engine()
@@ -302,7 +302,7 @@ async def test_a_heartbeat_is_recorded_and_the_next_attempt_finds_it() -> None:
             found.append(context.last_heartbeat)
             for page in range(1, 11):
                 context.heartbeat({"page": page})
-                await asyncio.sleep(0.2)
+                await pass_time(0.2)
             if context.attempt == 1:
                 raise ConnectionError("lost")
 
@@ -342,7 +342,7 @@ async def test_a_run_that_uses_up_its_active_time_is_timed_out() -> None:
         from perdure.model.policies import Limits
 
         async def endless(context: ActivationContext) -> None:
-            await asyncio.sleep(100_000)
+            await pass_time(100_000)
 
         w.handlers.add("endless", endless)
         await w.define("one", sleep(3600), step("endless"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from perdure.engine import ActivationContext
 from perdure.model.policies import Limits
-from perdure.testing.simloop import simulated
+from perdure.testing.simloop import pass_time, simulated
 from tests.engine.world import World, crash, output_of, sleep, step, steps, world
 
 
@@ -57,7 +56,7 @@ async def test_a_run_comes_back_from_its_snapshot_and_from_the_log_alone_to_the_
         await w.define("long", *steps(["inc"] * 60), sleep(50), step("inc"))
         first = await w.engine()
         runs = [await w.start(first, "long", n * 1000) for n in range(2)]
-        await asyncio.sleep(10)
+        await pass_time(10)
         crash(first)
         load = w.beneath.journal.load
 
@@ -99,5 +98,5 @@ async def test_a_parked_runs_state_is_kept_up_to_a_number_of_bytes() -> None:
         engine = await w.engine(parked_bytes=50_000)
         for _ in range(20):
             await w.start(engine, "one")
-        await asyncio.sleep(5)
+        await pass_time(5)
         assert 1 <= len(engine.runtime.roster.parked) <= 7

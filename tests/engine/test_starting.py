@@ -9,7 +9,7 @@ import pytest
 
 from perdure.engine import ActivationContext
 from perdure.errors import Busy, KeyReused
-from perdure.testing.simloop import simulated
+from perdure.testing.simloop import pass_time, simulated
 from tests.engine.world import NAMESPACE, output_of, sleep, step, world
 
 
@@ -73,7 +73,7 @@ async def test_beyond_its_bound_an_engine_refuses_starts_and_says_when_to_come_b
     async with world() as w:
 
         async def slow(context: ActivationContext) -> Any:
-            await asyncio.sleep(10)
+            await pass_time(10)
 
         w.handlers.add("slow", slow)
         await w.define("one", step("slow"))
@@ -105,7 +105,7 @@ async def test_ids_of_runs_are_sortable_by_time_and_all_different() -> None:
         runs = []
         for n in range(50):
             runs.append(await w.start(engine, "one"))
-            await asyncio.sleep(0.001 * (n % 3))
+            await pass_time(0.001 * (n % 3))
         assert runs == sorted(set(runs))
         assert all(run.islower() or run.isdigit() for run in runs)
         for run in runs:

@@ -17,7 +17,7 @@ from perdure.ports.store import Store
 from perdure.service.fsck import fsck
 from perdure.stores.memory import MemoryStore
 from perdure.testing.faults import FaultyStore
-from perdure.testing.simloop import SimClock
+from perdure.testing.simloop import SimClock, pass_time
 from tests.engine.script import compile_script
 
 NAMESPACE = "tests"
@@ -200,7 +200,7 @@ async def until(condition: Callable[[], bool], patience: float = 60.0) -> None:
     end = loop.time() + patience
     while not condition():
         assert loop.time() < end, "it never came true"
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
 
 
 def step(type: str = "echo", **options: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from perdure.testing.simloop import SimClock, simulated
+from perdure.testing.simloop import SimClock, pass_time, simulated
 from tests.engine.world import sleep, world
 
 
@@ -19,7 +19,7 @@ def test_a_workers_clock_that_jumps_while_a_run_sleeps_fires_no_timer_early_or_l
             await w.define("nap", sleep(50))
             engine = await w.engine(clock=clock, park_after=100)
             run = await w.start(engine, "nap")
-            await asyncio.sleep(1)
+            await pass_time(1)
             clock.jump(jump)
             await w.ended(engine, run)
             assert 50 <= asyncio.get_running_loop().time() < 51

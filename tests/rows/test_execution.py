@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from itertools import pairwise
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from perdure import ActivationContext, ActivationError
 from perdure.errors import IllegalCommand, NotFound, RunEnded
 from perdure.model.policies import Limits
+from perdure.testing.simloop import pass_time
 from tests.rows.worlds import World, events, flow, names, node, on_every_store, step
 
 
@@ -96,7 +96,7 @@ async def test_e05_e06_branches_run_side_by_side_and_nothing_before_what_it_need
 
     async def works(ctx: ActivationContext) -> None:
         begun[ctx.node_id] = now(world)
-        await asyncio.sleep(1)
+        await pass_time(1)
         ended[ctx.node_id] = now(world)
 
     edges = ["start a", "start b", "a c", "b c", "a d"]
@@ -116,7 +116,7 @@ async def test_e07_one_at_a_time_is_always_in_the_same_order(world: World) -> No
 
     async def works(ctx: ActivationContext) -> None:
         order.append(ctx.node_id)
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
 
     edges = ["start a", "start b", "start c", "a d", "b d", "c e"]
     async with world.app(works) as app:
@@ -291,7 +291,7 @@ async def test_h02_s01_children_give_their_output_and_end_with_their_parent(worl
         ]
         await app.deploy(flow("g", node("call", "sub-flow", {"definition": "slow"})))
         parent = await app.start("g")
-        await asyncio.sleep(1)
+        await pass_time(1)
         assert await parent.status() == "WAITING"
         (child,) = await app.list_runs(parent=parent.id)
         await parent.cancel("enough")

@@ -11,6 +11,7 @@ from perdure import ActivationContext
 from perdure.errors import RunEnded
 from perdure.model.policies import Limits
 from perdure.model.times import to_moment
+from perdure.testing.simloop import pass_time
 from tests.rows.worlds import World, flow, names, node, on_every_store, step
 
 LONG = {"poll": 1e8, "lease": 3e8, "sweep": 1e8}
@@ -82,7 +83,7 @@ async def test_i07_what_became_due_while_nobody_was_there_wakes_once_at_the_star
     async with world.app() as app:
         await app.deploy(flow("f", node("nap", "sleep", {"duration": "10m"})))
         runs = [(await app.start("f")).id for _ in range(20)]
-    await asyncio.sleep(3600)
+    await pass_time(3600)
     async with world.app() as app:
         begun = seconds(world)
         for run in runs:
@@ -130,7 +131,7 @@ async def test_i11_c04_a_delay_survives_a_restart(world: World) -> None:
 @on_every_store
 async def test_i15_only_active_time_counts_against_the_limit(world: World) -> None:
     async def works(seconds: float) -> None:
-        await asyncio.sleep(seconds)
+        await pass_time(seconds)
 
     async with world.app(works, sweep=1.0, poll=60.0, lease=600.0) as app:
         work = step("works", arguments={"seconds": "${input}"})
@@ -150,7 +151,7 @@ async def test_i16_a_step_over_its_time_is_stopped_and_says_so(world: World) -> 
 
     async def slow(ctx: ActivationContext) -> None:
         try:
-            await asyncio.sleep(100)
+            await pass_time(100)
         except asyncio.CancelledError:
             stopped.append(ctx.node_id)
             raise
