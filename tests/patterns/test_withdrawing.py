@@ -32,6 +32,18 @@ def test_the_late_end_of_a_stopped_handler_is_not_taken_for_the_next_round() -> 
     assert story.run.status == "COMPLETED"
 
 
+def test_what_was_only_ready_is_withdrawn_before_it_gets_its_slot() -> None:
+    """With one slot, `b` and `c` stand in line when `a` has brought the join all that it needs."""
+    document = draw(
+        {"a": STEP, "b": STEP, "c": STEP, "won": STEP | FIRST},
+        "start>a>won start>b>won start>c>won won>end",
+        max_parallel=1,
+    )
+    story = play(document, {"a": 1})
+    assert story.lines[3:6] == ["1s won begins", "1s b is withdrawn", "1s c is withdrawn"]
+    assert story.run.status == "COMPLETED"
+
+
 def test_a_region_reaches_what_waits_for_a_mutex() -> None:
     document = draw(
         {

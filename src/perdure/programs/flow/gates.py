@@ -29,6 +29,17 @@ def make_ready(flow: FlowState, scope: FlowScope, node: Node, live: bool, value:
     if live and (node.milestone is not None or node.mutex is not None or scope.layer_left):
         hold(flow, scope, node, entry)
     else:
+        let_through(flow, node, entry)
+
+
+def let_through(flow: FlowState, node: Node, entry: Ready) -> None:
+    """To the end of the line; but what will withdraw others goes before them, or they would begin for nothing."""
+    if node.join.cancel_rest and entry.live:
+        place = 0
+        while place < len(flow.ready) and flow.ready[place].node == entry.node:
+            place += 1
+        flow.ready.insert(place, entry)
+    else:
         flow.ready.append(entry)
 
 
@@ -52,7 +63,7 @@ def hold(flow: FlowState, scope: FlowScope, node: Node, entry: Ready) -> None:
             flow.held.setdefault(MUTEX + node.mutex, []).append(entry)
             return
         flow.mutexes[node.mutex] = True
-    flow.ready.append(entry)
+    let_through(flow, node, entry)
 
 
 def home_of(flow: FlowState, scope: FlowScope, milestone: Milestone) -> FlowScope:
