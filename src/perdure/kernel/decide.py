@@ -116,7 +116,9 @@ def fail_attempt(turn: Turn, activation: Activation, failure: Failure, output: A
 
 def cancel_done(turn: Turn, command: c.CancelDone) -> None:
     activation = turn.state.activations.get(command.activation)
-    if activation is not None and activation.phase is Phase.CANCELLING:
+    if activation is None or command.attempt not in (None, activation.attempt):
+        return
+    if activation.phase is Phase.CANCELLING:
         turn.emit(e.ActivationCancelled(activation.id, activation.cancel_reason or "cancelled", command.unknown))
 
 

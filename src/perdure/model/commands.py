@@ -60,6 +60,8 @@ class CancelDone(Command, frozen=True):
 
     activation: int
     unknown: bool = False
+    attempt: int | None = None
+    """Where it is given, a report about an earlier attempt is not taken for one about this."""
 
 
 class Heartbeat(Command, frozen=True):
