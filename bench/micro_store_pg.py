@@ -108,7 +108,8 @@ async def measure_store(store: PostgresStore, waiters: int, seconds: float) -> d
     ends = start + seconds
     await asyncio.gather(*(waiter() for _ in range(waiters)))
     took = clock() - start
-    return {**figures(latencies, len(latencies), took), "client_cores": round((time.process_time() - cpu) / took, 2)}
+    cpu = time.process_time() - cpu
+    return {**figures(latencies, len(latencies), took), "client_us_per_turn": round(1e6 * cpu / len(latencies), 1)}
 
 
 async def measure_floor(url: str, batch: int, connections: int, seconds: float) -> dict[str, float]:
@@ -168,7 +169,7 @@ async def measure(url: str, waiters: list[int], seconds: float, committers: int)
 def show(waiters: int, store: dict[str, float], floor: dict[str, float]) -> None:
     print(
         f"{waiters:4} waiters: {store['turns_per_s']:7,.0f} turns/s  p50 {store['p50_ms']:7.3f} ms  "
-        f"p99 {store['p99_ms']:7.3f} ms  client {store['client_cores']:.2f} cores   |   "
+        f"p99 {store['p99_ms']:7.3f} ms  client {store['client_us_per_turn']:5.1f} µs/turn   |   "
         f"floor {floor['turns_per_s']:7,.0f} turns/s  p50 {floor['p50_ms']:7.3f} ms"
     )
 
