@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perdure.kernel.outlook import next_wake, status_of
 from perdure.kernel.state import RunState
 from perdure.kernel.turn import Turn
 from perdure.model.codec import CODEC, EncodedTurn, encode_command, encode_events
-from perdure.model.events import AttributesSet, MessagePublished
+from perdure.model.events import AttributesSet, Event, MessagePublished
 from perdure.model.failures import Failure
 from perdure.model.values import encode_json
 from perdure.ports.journal import Message, NewRun, Send, TurnWrite
@@ -16,7 +17,12 @@ from perdure.ports.journal import Message, NewRun, Send, TurnWrite
 if TYPE_CHECKING:
     from perdure.engine.owned import OwnedRun
 
+_Told: TypeAlias = tuple[Sequence[Message], dict[str, Any] | None]
+"""Messages, and the search attributes where they changed."""
+
 _NO_EVENTS = EncodedTurn(b"[]", [], {})
+_TELLING: frozenset[type[Event]] = frozenset({MessagePublished, AttributesSet})
+_NOTHING_TOLD: _Told = ((), None)
 
 
 class SnapshotGauge:
@@ -44,7 +50,7 @@ def write_of(
     state, events = owned.state, turn.events
     encoded = encode_events(events) if events else _NO_EVENTS
     final = state.final is not None
-    messages, attributes = _told_outside(state, events)
+    messages, attributes = _NOTHING_TOLD if _TELLING.isdisjoint(map(type, events)) else _told_outside(state, events)
     return TurnWrite(
         run=state.run,
         turn_id=turn_id,
@@ -87,7 +93,7 @@ def _snapshot(owned: OwnedRun, turn: Turn, size: int) -> bytes | None:
     return snapshot
 
 
-def _told_outside(state: RunState, events: list[Any]) -> tuple[list[Message], dict[str, Any] | None]:
+def _told_outside(state: RunState, events: list[Any]) -> _Told:
     messages: list[Message] = []
     attributes = None
     for place, event in enumerate(events):

@@ -9,6 +9,7 @@ import msgspec
 
 from perdure.errors import InvalidInput, NotFound
 from perdure.expressions import Expression, compile_expression
+from perdure.kernel.program import Work
 from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, MilestoneDoc, NodeDoc
 from perdure.model.policies import NO_RETRY, Join, JoinRule, Limits, Retry
 from perdure.model.schemas import Schema
@@ -60,6 +61,8 @@ class Node:
         self.mutex = doc.mutex
         self.race = doc.race
         self.queue = doc.queue
+        self.work = Work(type=type.name, config=doc.config, timeout=self.timeout, queue=doc.queue)
+        """What its handler gets, unless a plan has made a configuration for it."""
         self.missing = doc.missing
         declared = type.outcomes(config) if type.outcomes is not None else ()
         self.declared = None if ANY_OUTCOME in declared else frozenset(declared)

@@ -374,8 +374,9 @@ class FlowProgram:
 
     def work(self, state: RunState, activation: Activation) -> Work:
         node = self.graph.by_id[activation.node]
-        config = activation.config if activation.config is not None else node.config
-        return Work(type=node.type.name, config=config, timeout=node.timeout, queue=node.queue)
+        if activation.config is None:
+            return node.work
+        return Work(type=node.type.name, config=activation.config, timeout=node.timeout, queue=node.queue)
 
     def retry_policy(self, state: RunState, activation: Activation) -> Retry:
         return self.graph.by_id[activation.node].retry

@@ -136,9 +136,8 @@ async def pack_all(turns: Sequence[TurnWrite]) -> dict[bytes, Packed]:
 
 def weight(turn: TurnWrite) -> int:
     """About how many bytes it sends."""
-    return (
-        500 + len(turn.data) + len(turn.snapshot or b"") + len(turn.result or b"") + sum(map(len, turn.blobs.values()))
-    )
+    brought = len(turn.data) + len(turn.snapshot or b"") + len(turn.result or b"")
+    return 500 + brought + (sum(map(len, turn.blobs.values())) if turn.blobs else 0)
 
 
 def _run(turn: TurnWrite) -> str:
