@@ -1,7 +1,12 @@
-"""A store that kills its own process, with SIGKILL, before or after the k-th commit becomes durable."""
+"""A store that kills its own process, with SIGKILL, before or after the k-th commit becomes durable.
+
+Before: the commit is held back for a moment in which everything else goes on, so that whoever would act or answer too
+early has the time to. After: at once.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Awaitable
@@ -11,6 +16,7 @@ from perdure.ports.journal import Outcome, TurnWrite
 from perdure.ports.store import Store
 
 BEFORE, AFTER = "before", "after"
+HELD_SECONDS = 0.005
 WRITES = frozenset({"renew", "claim", "acquire", "release", "leave", "send", "take", "done", "again", "refer"})
 
 
@@ -45,13 +51,10 @@ class KillingStore:
             return _Port(self, port)
         return port
 
-    def reached(self) -> bool:
+    def reached(self) -> str | None:
+        """Whether this is the point, and when."""
         self.count += 1
-        if self.count != self.at:
-            return False
-        if self.when == BEFORE:
-            die()
-        return True
+        return self.when if self.count == self.at else None
 
 
 class _Port:
@@ -66,8 +69,10 @@ class _Port:
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             last = self._store.reached()
+            if last == BEFORE:
+                die()
             answer = await method(*args, **kwargs)
-            if last:
+            if last == AFTER:
                 die()
             return answer
 
@@ -84,7 +89,11 @@ class _Journal:
 
     def commit(self, turn: TurnWrite) -> Awaitable[Outcome]:
         last = self._store.reached()
+        if last == BEFORE:
+            loop = asyncio.get_running_loop()
+            loop.call_later(HELD_SECONDS, die)
+            return loop.create_future()
         answer = self._port.commit(turn)
-        if last:
+        if last == AFTER:
             answer.add_done_callback(lambda _: die())
         return answer

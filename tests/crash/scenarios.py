@@ -1,7 +1,7 @@
 """What is killed: small flows that together use every way in which a run can move, and the client that drives each.
 
 A client is written to be run again from its beginning after a crash, as a real one would: the same keys, the same
-signal ids. What was acknowledged to it is in the ledger.
+signal ids. What was acknowledged to it is in the ledger; it relies on that and does not ask for it again.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def signalling(*names: str) -> Client:
     async def client(app: Perdure, ledger: Ledger) -> Run:
         run = await _start(app, ledger)
         for name in names:
+            if f"id-{name}" in ledger.acked("signal"):
+                continue
             try:
                 await run.signal(name, {"from": name}, id=f"id-{name}")
                 ledger.ack("signal", f"id-{name}")
@@ -106,8 +108,9 @@ def signalling(*names: str) -> Client:
 async def cancelling(app: Perdure, ledger: Ledger) -> Run:
     run = await _start(app, ledger)
     try:
-        await run.cancel("changed my mind")
-        ledger.ack("cancel", run.id)
+        if not ledger.acked("cancel"):
+            await run.cancel("changed my mind")
+            ledger.ack("cancel", run.id)
     except Conflict:
         pass
     return run
@@ -119,8 +122,9 @@ async def suspending(app: Perdure, ledger: Ledger) -> Run:
         if not ledger.acked("suspend"):
             await run.suspend("lunch")
             ledger.ack("suspend", run.id)
-        await run.signal("go", None, id="id-go")
-        ledger.ack("signal", "id-go")
+        if not ledger.acked("signal"):
+            await run.signal("go", None, id="id-go")
+            ledger.ack("signal", "id-go")
         if (await run.status()) == "SUSPENDED":
             await run.resume()
     except Conflict:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -83,6 +84,9 @@ class Checker:
         except PerdureError as problem:
             self._find(1, head.run, problem.message)
             return
+        except Exception as problem:  # whatever an event that does not fit makes of it
+            self._find(2, head.run, f"its log cannot be replayed: {problem!r}")
+            return
         self._check_head(head, edition.kernel, state)
         await self._check_snapshot(head, edition.kernel, state)
         waiting = (await self._store.inbox.receive("", [head.run])).waiting
@@ -135,10 +139,10 @@ class Checker:
             short = kernel.restore(loaded.snapshot)
             for row in loaded.rows:
                 kernel.replay(short, await decode_row(self._store, head.namespace, row), row.at)
-        except PerdureError as problem:
-            self._find(2, head.run, f"its snapshot cannot be used: {problem.message}")
+        except Exception as problem:
+            self._find(2, head.run, f"its snapshot cannot be used: {problem}")
             return
-        if kernel.restore(kernel.snapshot(short)) != kernel.restore(kernel.snapshot(state)):
+        if _in_full(short) != _in_full(state):
             self._find(2, head.run, f"the snapshot at {loaded.snapshot_seq} leads to another state than the log")
 
     def _check_ended(self, head: Head, state: RunState, waiting: int) -> None:
@@ -211,6 +215,11 @@ class Watch:
         if id in self._ended:
             self._checker._find(6, self._run, f"activation {id} ended twice")
         self._ended.add(id)
+
+
+def _in_full(state: RunState) -> Any:
+    """Every field, of the program's part too, as plain values: what a snapshot leaves out shows as a difference."""
+    return msgspec.to_builtins([state, state.body], builtin_types=(bytes,))
 
 
 async def fsck(

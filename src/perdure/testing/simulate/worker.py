@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ from perdure.engine.execution import Execution
 from perdure.engine.handlers import NodeHandlers
 from perdure.engine.library import Library
 from perdure.engine.relay import Relay, Subscriber
+from perdure.errors import PerdureError
 from perdure.model.commands import Command
 from perdure.testing.crashing import crash
 from perdure.testing.faults import FaultyStore
@@ -29,6 +31,7 @@ class Worker:
         self.engine: Engine
         self._misfortune = misfortune
         self._relay: Relay
+        self._again: list[asyncio.Task[None]] = []
         self._death: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def open(
@@ -92,7 +95,20 @@ class Worker:
 
         def and_again(execution: Execution, report: Command) -> None:
             once(execution, report)
-            if self._misfortune.strikes(Site.REPEATED_REPORT, 0.3):
-                loop.call_later(self._misfortune.chance.uniform(0, 5), execution.owned.deliver, report)
+            if self._misfortune.strikes(Site.REPEATED_REPORT, 0.8):
+                owned = execution.owned
+                loop.call_later(
+                    self._misfortune.chance.uniform(0.1, 2), self._report_again, owned.namespace, owned.run, report
+                )
 
         runner._report = and_again  # type: ignore[method-assign]
+
+    def _report_again(self, namespace: str, run: str, report: Command) -> None:
+        """As if it came from another process: through the inbox, or to whoever holds the run."""
+
+        async def send() -> None:
+            with contextlib.suppress(PerdureError, ConnectionError):
+                await self.ask(lambda engine: engine.send(namespace, run, report))
+
+        if not self._death.done():
+            self._again.append(asyncio.ensure_future(send()))

@@ -49,7 +49,7 @@ class World:
     async def flaky(self, ctx: Any, n: int) -> int:
         await self._act(ctx, 1.5)
         site = Site.HANDLER_FAILS
-        if site in self._misfortune.active and fraction(self._seed, ctx.activation_id, ctx.attempt) < 0.4:
+        if site in self._misfortune.active and fraction(self._seed, ctx.activation_id, ctx.attempt) < 0.5:
             self._misfortune.met[site] += 1
             self.failed.add((ctx.run_id, ctx.activation_id, ctx.attempt))
             raise ConnectionError("bad luck")
