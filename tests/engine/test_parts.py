@@ -101,6 +101,15 @@ def test_a_loop_on_which_nothing_can_happen_says_so() -> None:
         run(wait_for_ever())
 
 
+def test_a_loop_that_goes_round_in_circles_says_so() -> None:
+    async def spin() -> None:
+        while True:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    with pytest.raises(Stalled, match="spin"):
+        run(spin())
+
+
 def test_the_order_of_what_is_ready_follows_from_the_seed() -> None:
     async def order() -> list[int]:
         seen: list[int] = []

@@ -7,7 +7,8 @@
     run(main(), seed=7)                      # whatever is ready at the same moment runs in an order chosen by the seed
 
 Nothing outside is waited for. Functions for threads run at once, on the loop. A loop on which nothing is ready and no
-timer is set would wait for ever, so it raises `Stalled` instead, and the test says what it was waiting for.
+timer is set would wait for ever, so it raises `Stalled` instead, and the test says what it was waiting for. So does a
+loop that turns and turns at the same moment.
 """
 
 from __future__ import annotations
@@ -28,23 +29,34 @@ BEGIN = 1_767_225_600 * 1_000_000
 """2026-01-01T00:00:00Z, in microseconds."""
 
 
+MOST_TURNS = 100_000
+"""Turns of the loop at one moment, after which it is taken for endless."""
+
+
 class Stalled(RuntimeError):
-    """Nothing can ever happen again, and somebody is still waiting."""
+    """Nothing can ever happen again, and somebody is still waiting; or something goes round in circles."""
 
 
 class _JumpingSelector(selectors.SelectSelector):
     def __init__(self) -> None:
         super().__init__()
         self.loop: SimLoop
+        self._turns = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
         if not ready:
             if timeout is None:
-                waiting = [str(task.get_coro()) for task in asyncio.all_tasks(self.loop)]
-                raise Stalled(f"nothing is ready, no timer is set, and these wait: {waiting}")
+                raise Stalled(f"nothing is ready, no timer is set, and these wait: {self._waiting()}")
+            self._turns = 0 if timeout else self._turns + 1
+            if self._turns > MOST_TURNS:
+                self._turns = 0
+                raise Stalled(f"time stands still although the loop turns; these are alive: {self._waiting()}")
             self.loop.jump(timeout)
         return ready
+
+    def _waiting(self) -> list[str]:
+        return [str(task.get_coro()) for task in asyncio.all_tasks(self.loop)]
 
 
 class _Shuffled(collections.deque[Any]):
