@@ -11,6 +11,7 @@ from perdure.model.statuses import Status
 from perdure.ports.journal import Verdict
 from perdure.stores.postgres import PostgresStore
 from perdure.stores.postgres.ownership import _SQL
+from tests.fixtures.moments import moment
 from tests.stores.postgres.conftest import OpenStore
 from tests.stores.postgres.making import SECOND, ManualClock, commit, committed, server, sleeper, start, turn
 
@@ -114,7 +115,7 @@ async def test_a_renewal_does_not_wait_for_a_busy_pool(open_store: OpenStore, po
     async with server(postgres_url) as other, other.transaction():
         await other.fetch("SELECT 1 FROM runs FOR UPDATE")
         busy = [asyncio.ensure_future(store.inbox.send("default", "run-1", b"{}", f"{number}")) for number in range(3)]
-        await asyncio.sleep(0.1)
+        await moment(0.1)
         began = time.monotonic()
         assert await store.ownership.renew("worker-a", HOUR)
         assert time.monotonic() - began < 1

@@ -12,6 +12,7 @@ from perdure.errors import CommitUnknown, PerdureError, StoreUnavailable
 from perdure.ports.journal import Verdict
 from perdure.stores.postgres import PostgresStore
 from perdure.testing.faultproxy import FaultProxy, Mode
+from tests.fixtures.moments import moment, until
 from tests.stores.postgres.conftest import OpenStore
 from tests.stores.postgres.making import SECOND, commit, committed, server, sleeper, start, turn
 
@@ -102,8 +103,12 @@ async def read_head(store: PostgresStore, run: str) -> Any:
         try:
             return await store.journal.head(run)
         except StoreUnavailable:
-            await asyncio.sleep(0.01)  # what was cut may have been this connection, too
+            await moment(0.01)  # what was cut may have been this connection, too
     raise AssertionError("the store did not come back")
+
+
+async def is_somebody_waiting(other: Any) -> bool:
+    return bool(await other.fetch(WAITING_BACKENDS))
 
 
 async def test_a_backend_that_is_killed_while_it_commits(
@@ -113,7 +118,7 @@ async def test_a_backend_that_is_killed_while_it_commits(
     async with server(postgres_url) as other, other.transaction():
         await other.fetch("SELECT 1 FROM runs WHERE id = 'run-1' FOR UPDATE")
         waiting = asyncio.ensure_future(store.journal.commit(lost))
-        await asyncio.sleep(0.2)
+        await until(lambda: is_somebody_waiting(other))
         killed = await other.fetch(f"SELECT pg_terminate_backend(pid) FROM ({WAITING_BACKENDS}) AS them")
         assert len(killed) == 1
         with pytest.raises(CommitUnknown):
@@ -132,14 +137,14 @@ async def test_backends_killed_while_idle_are_replaced_without_anybody_noticing(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    await asyncio.sleep(0.1)
+    await moment(0.1)
     await committed(store, turn("run-1", 1))
     assert (await read_head(store, "run-1")).seq == 2
     assert await store.ownership.renew("worker-a", HOUR)
     for _ in range(200):
         if store.hints.links_made > links_made:
             return
-        await asyncio.sleep(0.02)
+        await moment(0.02)
     raise AssertionError("nobody listens any more")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
@@ -11,6 +10,7 @@ from perdure.model.statuses import Status
 from perdure.ports.hints import Hint
 from perdure.stores.postgres import PostgresStore
 from perdure.testing.faultproxy import FaultProxy, Mode
+from tests.fixtures.moments import moment, until
 from tests.stores.postgres.conftest import OpenStore
 from tests.stores.postgres.making import committed, server, sleeper, start, turn
 
@@ -30,18 +30,10 @@ def listen(store: PostgresStore) -> Heard:
     return heard
 
 
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    for _ in range(int(seconds / 0.01)):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not come to that")
-
-
 @pytest.fixture
 async def pair(open_store: OpenStore) -> tuple[PostgresStore, PostgresStore]:
     stores = await open_store(), await open_store()
-    await asyncio.sleep(0.05)  # the hints of the first connection
+    await moment(0.05)  # the hints of the first connection
     return stores
 
 
@@ -54,7 +46,7 @@ async def test_hints_reach_this_process_at_once_and_others_soon(pair: tuple[Post
     assert here == [(Hint.DUE, ""), (Hint.CLOSED, "run-1"), (Hint.DUE, "")]
     await until(lambda: len(there) >= 2)
     assert set(there) == {(Hint.DUE, ""), (Hint.CLOSED, "run-1")}
-    await asyncio.sleep(0.1)
+    await moment(0.1)
     assert len(here) == 3  # nothing comes back
 
 
@@ -73,9 +65,9 @@ async def test_many_hints_are_gathered(pair: tuple[PostgresStore, PostgresStore]
         for burst in range(10):
             for number in range(500):
                 pair[0].hints.give(Hint.CLOSED, f"run-{burst:02}-{number:03}-{'x' * 20}")
-            await asyncio.sleep(0.01)
+            await moment(0.01)
         await until(lambda: len(there) >= 5000)
-        await asyncio.sleep(0.05)
+        await moment(0.05)
     assert len(payloads) < 50
     assert max(len(payload.encode()) for payload in payloads) < 8000
 
@@ -112,15 +104,15 @@ async def test_a_lost_link_is_replaced_and_everybody_told_to_look(
     other = await open_store()
     store = await open_store(proxied_url, deadline=0.5, check_hints_every=0.2)
     heard = listen(store)
-    await asyncio.sleep(0.05)
+    await moment(0.05)
     heard.clear()
     if fault == "reset":
         proxy.reset()
     else:
         proxy.both(Mode.HALF_OPEN)
-        await asyncio.sleep(0.3)
+        await moment(0.3)
         other.hints.give(Hint.CLOSED, "missed")
-        await asyncio.sleep(0.3)
+        await moment(0.3)
         proxy.both(Mode.PASS)
     await until(lambda: store.hints.links_made == 2)
     await until(lambda: {hint for hint, subject in heard if subject == ""} == set(Hint))

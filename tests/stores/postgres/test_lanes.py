@@ -9,6 +9,7 @@ import pytest
 
 from perdure.errors import StoreUnavailable
 from perdure.stores.postgres.lanes import Lanes
+from tests.fixtures.moments import moment
 
 
 class Disk:
@@ -103,9 +104,9 @@ async def test_one_who_has_waited_too_long_is_told_so() -> None:
 
     lanes: Lanes[str, str] = Lanes(write, width=1, limit=10, deadline=0.05)
     first = lanes.submit("a")
-    await asyncio.sleep(0.01)
+    await moment(0.01)
     late = lanes.submit("b")
-    await asyncio.sleep(0.1)
+    await moment(0.1)
     gate.set()
     assert await first == "A"
     with pytest.raises(StoreUnavailable):

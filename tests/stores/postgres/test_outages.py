@@ -11,6 +11,7 @@ import pytest
 from perdure.errors import PerdureError
 from perdure.ports.journal import Verdict
 from perdure.stores.postgres import PostgresStore
+from tests.fixtures.moments import moment
 from tests.fixtures.postgres import Cluster, pg_ctl, start_cluster
 from tests.stores.postgres.making import SECOND, committed, start, turn
 
@@ -59,7 +60,7 @@ async def test_after_a_restart_everything_goes_on_and_nothing_acknowledged_is_lo
             except PerdureError as problem:
                 failures.append(problem)
                 longest.append(time.monotonic() - began)
-                await asyncio.sleep(0.02)
+                await moment(0.02)
                 continue
             assert head is not None
             assert head.seq in (seq, seq + 1)
@@ -69,7 +70,7 @@ async def test_after_a_restart_everything_goes_on_and_nothing_acknowledged_is_lo
             return head.seq
 
     working = [asyncio.ensure_future(work(f"run-{number}")) for number in range(40)]
-    await asyncio.sleep(0.3)
+    await moment(0.3)
     links_made = store.hints.links_made
     await asyncio.to_thread(cluster.restart, mode)
     back = time.monotonic()
@@ -77,7 +78,7 @@ async def test_after_a_restart_everything_goes_on_and_nothing_acknowledged_is_lo
     for _ in range(500):
         if all(acknowledged[run] > before[run] for run in before):
             break
-        await asyncio.sleep(0.02)
+        await moment(0.02)
     assert time.monotonic() - back < 5
     assert failures
     assert all(problem.retryable for problem in failures)
@@ -92,7 +93,7 @@ async def test_after_a_restart_everything_goes_on_and_nothing_acknowledged_is_lo
     for _ in range(200):
         if store.hints.links_made > links_made:
             break
-        await asyncio.sleep(0.02)
+        await moment(0.02)
     assert store.hints.links_made > links_made
     await store.close()
 

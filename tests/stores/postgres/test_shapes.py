@@ -14,6 +14,7 @@ from perdure.stores.postgres import PostgresStore
 from perdure.stores.postgres.journal import COMMIT_SESSION
 from perdure.stores.postgres.outbox import _SQL as OUTBOX
 from perdure.stores.postgres.runs import _SQL as RUNS
+from tests.fixtures.moments import moment
 from tests.stores.postgres.conftest import OpenStore
 from tests.stores.postgres.making import committed, server, sleeper, start, turn
 
@@ -58,7 +59,7 @@ async def test_no_transaction_is_older_than_a_second_under_load(open_store: Open
                 row = await other.fetchrow(OLDEST)
                 ages.append(row["age"])
                 assert row["idle"] == 0
-                await asyncio.sleep(0.005)
+                await moment(0.005)
 
     async def work(place: int, number: int) -> None:
         run = f"run-{place}-{number}"

@@ -15,6 +15,7 @@ from perdure.model.codec import Ref
 from perdure.model.values import digest
 from perdure.ports.journal import Message
 from perdure.stores.postgres import PostgresStore
+from tests.fixtures.moments import moment
 from tests.stores.postgres.conftest import OpenStore
 from tests.stores.postgres.making import SECOND, ManualClock, committed, server, start, turn
 
@@ -47,7 +48,7 @@ async def test_relays_share_the_outbox_and_keep_the_order_of_each_run(open_store
             taken = await store.outbox.take(worker, 10, HOUR)
             for each in taken:
                 delivered[each.run].append(each.message.id)
-            await asyncio.sleep(0.001)
+            await moment(0.001)
             await store.outbox.done([each.message.id for each in taken])
             if last and not taken:
                 return
@@ -124,7 +125,7 @@ async def test_content_that_is_used_again_while_it_is_swept_is_not_lost(open_sto
             await asyncio.gather(*(write(each) for each in range(number, number + 6)))
 
     async def sweep() -> None:
-        await asyncio.sleep(0.005)
+        await moment(0.005)
         await stores[1].blobs.sweep(clock.now() - 24 * HOUR)
 
     await asyncio.gather(write_in_turn(), sweep())

@@ -23,7 +23,7 @@ from perdure.stores.sqlite import SqliteStore
 async def main():
     await SqliteStore(sys.argv[1]).open()
     print("open", flush=True)
-    await asyncio.sleep(3600)
+    await asyncio.Event().wait()
 asyncio.run(main())
 """
 
