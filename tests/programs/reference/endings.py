@@ -159,6 +159,7 @@ class Endings(TokenGame):
         assert act.loop is not None
         if act.loop.ending is None or ending == "taken back":
             act.loop.ending, act.loop.failure = ending, failure
+            self.leaving += [act] if act not in self.leaving else []
             for scope in act.loop.running:
                 self.withdraw_inside(scope)
 
@@ -183,7 +184,7 @@ class Endings(TokenGame):
                     self.given_up.remove(scope)
                     self.end_scope(scope, scope.failure)
                     return True
-        for act in [act for act in self.live if act.loop is not None and act.loop.ending]:
+        for act in [act for act in self.leaving if act in self.live]:
             loop = act.loop
             assert loop is not None
             if not any(self.inside(scope) for scope in loop.running):

@@ -21,13 +21,22 @@ class TokenGame:
         self.ready: list[Entry] = []
         self.given_up: list[Scope] = []
         """Iterations that have failed and are drained or undone."""
+        self.leaving: list[Act] = []
+        """Loops that are given up, in this order."""
 
     # -- sending ----------------------------------------------------------------------------------
 
     def open(self, scope: Scope, loop: str | None, value: Json) -> None:
         for id in self.graph.entries(loop):
-            self.ready.append(Entry(id, scope, True, value))
+            self.queue(Entry(id, scope, True, value))
         self.settle(scope)
+
+    def queue(self, entry: Entry) -> None:
+        """A join that withdraws others goes before them."""
+        place = len(self.ready)
+        if entry.live and self.graph.join(entry.node)[2]:
+            place = next((at for at, other in enumerate(self.ready) if other.node != entry.node), place)
+        self.ready.insert(place, entry)
 
     def send(self, scope: Scope, edge: dict[str, Any], live: bool, value: Json = None) -> None:
         if live or not self.graph.leaves_a_cycle(edge):
@@ -39,7 +48,7 @@ class TokenGame:
         if self.graph.join(node)[0] == "any":
             scope.merges.setdefault(node, set()).add(live)
             if live:
-                self.ready.append(Entry(node, scope, True, value))
+                self.queue(Entry(node, scope, True, value))
         else:
             self.look(scope, node)
 
@@ -72,7 +81,7 @@ class TokenGame:
         scope.fired[node].add(number)
         values = [(source, value) for source, alive, value in self.round(scope, node, number) if alive]
         value = values[0][1] if len(values) == 1 else dict(values)
-        self.ready.append(Entry(node, scope, live, value if live else None))
+        self.queue(Entry(node, scope, live, value if live else None))
 
     # -- where nothing can arrive any more --------------------------------------------------------
 
