@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from perdure.kernel.moves import arm, count, forget_timer, move
+from perdure.kernel.moves import arm, count, count_alive, forget_timer, move
 from perdure.kernel.scopes import (
     compensation_ended,
     compensation_started,
@@ -102,6 +102,7 @@ def run_retried(state: RunState, event: e.RunRetried, at: int) -> None:
         activation = state.casualties[id]
         _take_up_again(state, activation, event.new_key)
         state.activations[id] = activation
+        count_alive(state, activation, 1)
         count(state, activation.phase, 1, at)
     state.casualties = {}
 
@@ -165,6 +166,7 @@ def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int)
         input=event.input,
     )
     state.activations[event.id] = activation
+    count_alive(state, activation, 1)
     state.next_activation = event.id + 1
     state.activation_total += 1
     count(state, Phase.EXECUTING, 1, at)

@@ -40,6 +40,7 @@ def move(state: RunState, id: int, event: e.Event, at: int) -> Activation:
         raise InvariantBroken(f"{type(event).__name__} on activation {id} in phase {before}") from None
     if after is None:
         del state.activations[id]
+        count_alive(state, activation, -1)
         drop_timer(state, activation)
         if before is Phase.SIGNAL:
             stop_waiting(state, activation)
@@ -49,6 +50,17 @@ def move(state: RunState, id: int, event: e.Event, at: int) -> Activation:
         count(state, after, 1, at)
         count(state, before, -1, at)
     return activation
+
+
+def count_alive(state: RunState, activation: Activation, step: int) -> None:
+    """Keeps count of what lives in a scope and below it."""
+    if activation.detached:
+        return
+    at: int | None = activation.scope
+    while at is not None:
+        scope = state.scopes[at]
+        scope.alive += step
+        at = scope.parent
 
 
 def drop_timer(state: RunState, activation: Activation) -> None:

@@ -5,6 +5,8 @@ Everything here applies; nothing decides. It runs the same on replay.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from perdure.kernel.moves import move
@@ -33,9 +35,11 @@ def loop_satisfied(state: RunState, event: e.LoopSatisfied, at: int) -> Activati
 
 def iteration_started(state: RunState, event: e.IterationStarted, at: int) -> Activation:
     loop = state.activations[event.activation]
-    outer = state.scopes[loop.scope].path
+    around = state.scopes[loop.scope]
     step = f"{loop.node}.{event.index}" if loop.visit == 1 else f"{loop.node}.{event.index}@{loop.visit}"
-    state.scopes[event.scope] = Scope(event.scope, loop.scope, f"{outer}/{step}" if outer else step, event.activation)
+    path = f"{around.path}/{step}" if around.path else step
+    state.scopes[event.scope] = Scope(event.scope, loop.scope, path, event.activation)
+    around.children[event.scope] = True
     state.next_scope = event.scope + 1
     loop.open_scopes += 1
     return loop
@@ -50,45 +54,43 @@ def iteration_ended(state: RunState, event: e.IterationEnded, at: int) -> Activa
 
 def scope_closing(state: RunState, event: e.ScopeClosing, at: int) -> None:
     state.scopes[event.scope].closing = event.failure
-    state.closing_scopes.append(event.scope)
+    state.closing_scopes[event.scope] = True
 
 
 def _drop_scope(state: RunState, id: int) -> None:
     """Forgets a scope and all below it. What it has completed can still be undone, as a part of its parent."""
     scope = state.scopes[id]
-    below = below_of(state, {id}) if scope.closing is not None else [id]
-    if scope.closing is None and scope.undo and scope.parent is not None:
-        moved = [msgspec.structs.replace(entry, loop=scope.loop) for entry in scope.undo]
-        state.scopes[scope.parent].undo.extend(moved)
-    for other in below:
+    assert scope.parent is not None
+    parent = state.scopes[scope.parent]
+    if scope.closing is None and scope.undo:
+        parent.undo.extend(msgspec.structs.replace(entry, loop=scope.loop) for entry in scope.undo)
+    del parent.children[id]
+    for other in list(below_of(state, id)) if scope.closing is not None else [id]:
         del state.scopes[other]
-        if other in state.closing_scopes:
-            state.closing_scopes.remove(other)
+        state.closing_scopes.pop(other, None)
 
 
-def below_of(state: RunState, tops: set[int]) -> list[int]:
-    """These scopes and all below them. Scopes stand in the order in which they were opened, so parents come first."""
-    found = set(tops)
-    for scope in state.scopes.values():
-        if scope.parent in found:
-            found.add(scope.id)
-    return [id for id in state.scopes if id in found]
+def below_of(state: RunState, id: int) -> Iterator[int]:
+    """The scope and all below it, parents first."""
+    yield id
+    for child in state.scopes[id].children:
+        yield from below_of(state, child)
 
 
-def iterations_of(state: RunState, loop: Activation) -> set[int]:
-    return {scope.id for scope in state.scopes.values() if scope.loop == loop.id}
+def iterations_of(state: RunState, loop: Activation) -> list[int]:
+    return [child for child in state.scopes[loop.scope].children if state.scopes[child].loop == loop.id]
 
 
 def lives_below(state: RunState, loop: Activation) -> bool:
-    scopes = set(below_of(state, iterations_of(state, loop)))
-    return any(other.scope in scopes for other in state.activations.values())
+    return any(state.scopes[scope].alive for scope in iterations_of(state, loop))
 
 
 def drop_scopes_of(state: RunState, loop: Activation) -> None:
     if loop.open_scopes:
-        for scope in reversed(below_of(state, iterations_of(state, loop))):
-            if scope in state.scopes:
-                _drop_scope(state, scope)
+        for iteration in iterations_of(state, loop):
+            for scope in reversed(list(below_of(state, iteration))):
+                if scope in state.scopes:
+                    _drop_scope(state, scope)
         loop.open_scopes = 0
 
 
@@ -97,24 +99,15 @@ def drop_scopes_of(state: RunState, loop: Activation) -> None:
 
 def undoable(state: RunState, scope: int, loop: int | None) -> list[Undo]:
     """What has been completed in the scope and below it, or only by this loop of the scope; in order of completion."""
-    found: list[Undo] = []
-    for other in state.scopes.values():
-        if loop is None:
-            found += other.undo if is_within(state, other.id, scope) else ()
-        elif other.id == scope:
-            found += [entry for entry in other.undo if entry.loop == loop]
-        elif other.undo and _is_iteration_of(state, other.id, loop):
-            found += other.undo
+    here = state.scopes[scope]
+    if loop is None:
+        found = [entry for other in below_of(state, scope) for entry in state.scopes[other].undo]
+    else:
+        found = [entry for entry in here.undo if entry.loop == loop]
+        for child in here.children:
+            if state.scopes[child].loop == loop:
+                found += undoable(state, child, None)
     return sorted(found, key=lambda entry: entry.order)
-
-
-def _is_iteration_of(state: RunState, scope: int, loop: int) -> bool:
-    at: int | None = scope
-    while at is not None:
-        if state.scopes[at].loop == loop:
-            return True
-        at = state.scopes[at].parent
-    return False
 
 
 def compensation_started(state: RunState, event: e.CompensationStarted, at: int) -> None:
@@ -122,7 +115,8 @@ def compensation_started(state: RunState, event: e.CompensationStarted, at: int)
     remaining = [entries[id] for id in reversed(event.order)]
     state.compensating = Compensating(event.scope, event.policy, remaining, loop=event.loop)
     taken = set(event.order)
-    for scope in state.scopes.values():
+    for id in below_of(state, event.scope):
+        scope = state.scopes[id]
         if scope.undo:
             scope.undo = [entry for entry in scope.undo if entry.activation not in taken]
     if event.scope == ROOT and event.loop is None:

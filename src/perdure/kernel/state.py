@@ -103,6 +103,10 @@ class Scope(msgspec.Struct, omit_defaults=True):
     """The activation of the loop."""
     undo: list[Undo] = []
     closing: Failure | None = None
+    children: dict[int, bool] = {}
+    """Iterations of the loops in it."""
+    alive: int = 0
+    """How many activations live in it or below it; those beside the graph do not count."""
 
 
 class Compensating(msgspec.Struct, omit_defaults=True):
@@ -190,7 +194,8 @@ class RunState(msgspec.Struct, omit_defaults=True):
     compensating: Compensating | None = None
     compensated: bool = False
     """Something has been undone, so the run cannot be taken up where it failed."""
-    closing_scopes: list[int] = []
+    closing_scopes: dict[int, bool] = {}
+    """Iterations that have failed and are being wound up."""
     errors_in_a_row: int = 0
     activation_total: int = 0
     data_bytes: int = 0

@@ -108,15 +108,16 @@ def compensate(
     """Undoes what the scope (or this loop in it) has completed, as far as `which` says so: last first, one at a time.
     True when that is over."""
     state = turn.state
-    if state.compensating is None:
+    begun = state.compensating
+    if begun is None or (begun.scope, begun.loop) != (scope, loop):
         entries = [entry for entry in undoable(state, scope, loop) if which(entry)]
         if not entries or policy == "skip":
             return True
+        if begun is not None:
+            return False  # one after the other
         turn.emit(e.CompensationStarted(scope, policy, [entry.activation for entry in reversed(entries)], loop=loop))
     under_way = state.compensating
     assert under_way is not None
-    if (under_way.scope, under_way.loop) != (scope, loop):
-        return False  # one after the other
     while not any(activation.undo is not None for activation in state.activations.values()):
         entry = next_undo(under_way.remaining, under_way.undone, under_way.failed)
         if entry is None or (under_way.failed and under_way.policy == "strict"):

@@ -175,15 +175,14 @@ class Endings(TokenGame):
         if self.undoing is not None:
             return self.go_on_undoing()
         for scope in self.given_up:
-            if not self.inside(scope):
-                if self.undo([entry for entry in self.undoable if scope in entry.scope.chain()]):
-                    return True
-                assert scope.loop is not None
-                is_larger = self.is_given_up(scope.loop.scope) or scope.loop.loop is None or scope.loop.loop.ending
-                if not is_larger and scope.loop in self.live:
+            assert scope.loop is not None
+            assert scope.loop.loop is not None
+            is_part_of_more = self.is_given_up(scope.loop.scope) or scope.loop.loop.ending
+            if not self.inside(scope) and not is_part_of_more:
+                if not self.undo([entry for entry in self.undoable if scope in entry.scope.chain()]):
                     self.given_up.remove(scope)
                     self.end_scope(scope, scope.failure)
-                    return True
+                return True
         for act in [act for act in self.leaving if act in self.live]:
             loop = act.loop
             assert loop is not None
@@ -207,7 +206,7 @@ class Endings(TokenGame):
             return entries
         if act.loop.ending == "enough":
             entries = [each for each in entries if any(scope in act.loop.running for scope in each.scope.chain())]
-        return [entry for entry in entries if entry.on_cancel]
+        return [each for each in entries if each.on_cancel or set(each.scope.chain()) & set(self.given_up)]
 
     def undo(self, entries: list[Undo]) -> bool:
         """Begins to undo these. False if there is nothing to do."""

@@ -17,7 +17,7 @@ from perdure.programs.flow import gates, tokens
 from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.loop_appliers import LoopAppliers
 from perdure.programs.flow.routing import FAILURE, Router, told_of
-from perdure.programs.flow.scopes import forget_loop, is_given_up
+from perdure.programs.flow.scopes import drain, forget_loop, is_given_up
 from perdure.programs.flow.state import FlowScope, FlowState
 
 
@@ -173,6 +173,7 @@ class FlowAppliers:
         if is_given_up(state, activation.scope):
             if node.mutex is not None:
                 gates.release_mutex(flow, node.mutex)
+            drain(state, activation.scope)
             return
         satisfied = activation.id in flow.loops and forget_loop(flow, activation.id).satisfied
         if not (activation.withdrawn or satisfied):

@@ -11,7 +11,7 @@ from perdure.model.values import Json, encode_json
 from perdure.programs.flow import tokens
 from perdure.programs.flow.nodetypes import LoopOptions
 from perdure.programs.flow.routing import Router
-from perdure.programs.flow.scopes import drop_scope, purge
+from perdure.programs.flow.scopes import drain, drop_scope, purge
 from perdure.programs.flow.state import FlowScope, FlowState, LoopState
 
 
@@ -104,6 +104,7 @@ class LoopAppliers:
 
     def scope_closing(self, state: RunState, event: e.ScopeClosing, at: int, _: Activation | None) -> None:
         purge(self.graph, state, scope=event.scope)
+        drain(state, event.scope)
 
     def loop_closing(self, state: RunState, event: e.LoopClosing, at: int, _: Activation | None) -> None:
         flow: FlowState = state.body
@@ -112,6 +113,9 @@ class LoopAppliers:
         self._gather_rest(loop)
         purge(self.graph, state, loop=loop.activation)
         flow.given_up[event.activation] = True
+        loop.undrained = sum(state.scopes[scope].alive > 0 for scope in loop.running)
+        if not loop.undrained:
+            flow.drained[event.activation] = True
         weigh(flow, loop)
         activation = state.activations[event.activation]
         if event.cancelled and not activation.withdrawn:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perdure.errors import PerdureError
 from perdure.kernel.decide import counted, first_signal
 from perdure.kernel.evolve import SCOPE
+from perdure.kernel.scopes import undoable
 from perdure.kernel.state import Activation, PendingSignal, RunState, Undo
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import compensate, fail_run, withdraw
@@ -299,20 +300,13 @@ def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
     begun = state.compensating
     if begun is not None and not compensate(turn, begun.scope, begun.policy, loop=begun.loop):
         return len(turn.events) > before
-    for scope in state.closing_scopes:
-        around = state.scopes[scope].loop
-        if _is_alive(flow, scope) or not compensate(turn, scope, program.graph.compensation):
-            continue
-        # Otherwise it is given up together with something larger.
-        if around in flow.loops and around in state.activations and not flow.loops[around].closing:
+    for scope in flow.drained_scopes:
+        if compensate(turn, scope, program.graph.compensation):
             end_iteration(program, turn, flow, scope, state.scopes[scope].closing)
         if len(turn.events) > before:
             return True
-    for id in flow.given_up:
-        activation = state.activations.get(id)
-        loop = flow.loops[id]
-        if activation is None or any(_is_alive(flow, scope) for scope in loop.running):
-            continue
+    for id in flow.drained:
+        activation, loop = state.activations[id], flow.loops[id]
         if not _undo_loop(program, turn, loop):
             continue
         node = program.graph.nodes[loop.node]
@@ -327,19 +321,18 @@ def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
 
 
 def _undo_loop(program: FlowProgram, turn: Turn, loop: LoopState) -> bool:
-    """A loop that has failed is undone with all its iterations. What was taken back (the loop, or the rest of it when
-    it had enough) is undone as far as that is declared. True when that is over."""
-    id = loop.activation
+    """A loop that has failed is undone with all its iterations; of one that was taken back, or of its rest when it had
+    enough, what failed is undone, and else what declares it. True when that is over."""
+    state, id = turn.state, loop.activation
     has_failed, has_enough = loop.closing_failure is not None, not (loop.cancelled or loop.closing_failure)
+    failed = [scope for scope in loop.running if state.scopes[scope].closing is not None]
+    failures = {entry.activation for scope in failed for entry in undoable(state, scope, None)}
 
     def is_to_be_undone(entry: Undo) -> bool:
-        return has_failed or (entry.on_cancel and not (has_enough and entry.loop == id))
+        is_declared = entry.on_cancel and not (has_enough and entry.loop == id)
+        return has_failed or is_declared or entry.activation in failures
 
     return compensate(turn, loop.scope, program.graph.compensation, loop=id, which=is_to_be_undone)
-
-
-def _is_alive(flow: FlowState, scope: int) -> bool:
-    return next(living(flow, scope), None) is not None
 
 
 def _depth(state: RunState, scope: int) -> int:

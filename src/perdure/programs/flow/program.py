@@ -71,7 +71,9 @@ class FlowProgram:
                 continue
             elif flow.quiet:
                 self._finish_scope(turn, flow, next(iter(flow.quiet)))
-            elif (state.closing_scopes or flow.given_up) and loops.finish_given_up(self, turn, flow):
+            elif (flow.drained_scopes or flow.drained or state.compensating) and loops.finish_given_up(
+                self, turn, flow
+            ):
                 continue
             elif not (flow.held and self._free_stuck(turn, flow)):
                 return

@@ -60,14 +60,35 @@ def purge(graph: Graph, state: RunState, *, scope: int | None = None, loop: int 
         mutex = graph.nodes[entry.node].mutex
         if mutex is not None and entry.live:
             gates.release_mutex(flow, mutex)
-    for id in list(flow.quiet):
-        if is_meant(id):
-            del flow.quiet[id]
-    for inner in flow.loops.values():
-        if is_meant(inner.scope):
-            inner.closing = True
-            flow.hungry.pop(inner.activation, None)
-            flow.idle.pop(inner.activation, None)
+    for top in [scope] if scope is not None else list(flow.loops[loop or 0].running):
+        _stop_below(state, top)
+
+
+def _stop_below(state: RunState, scope: int) -> None:
+    flow: FlowState = state.body
+    flow.quiet.pop(scope, None)
+    flow.drained_scopes.pop(scope, None)
+    for id in flow.scopes[scope].loops:
+        flow.loops[id].closing = True
+        for agenda in (flow.hungry, flow.idle, flow.given_up, flow.drained):
+            agenda.pop(id, None)
+        for inner in flow.loops[id].running:
+            _stop_below(state, inner)
+
+
+def drain(state: RunState, scope: int | None) -> None:
+    """An activation has ended here: scopes and loops that are given up may be without life now."""
+    flow: FlowState = state.body
+    while scope is not None and not state.scopes[scope].alive:
+        here = state.scopes[scope]
+        if here.loop in flow.given_up:
+            loop = flow.loops[here.loop]
+            loop.undrained -= 1
+            if not loop.undrained:
+                flow.drained[here.loop] = True
+        elif scope in state.closing_scopes and not (here.parent and is_given_up(state, here.parent)):
+            flow.drained_scopes[scope] = True
+        scope = here.parent
 
 
 def forget_loop(flow: FlowState, activation: int) -> LoopState:
@@ -75,6 +96,7 @@ def forget_loop(flow: FlowState, activation: int) -> LoopState:
     flow.hungry.pop(activation, None)
     flow.idle.pop(activation, None)
     flow.given_up.pop(activation, None)
+    flow.drained.pop(activation, None)
     flow.scopes[loop.scope].loops.pop(activation, None)
     for scope in list(loop.running):
         drop_scope(flow, scope)
@@ -87,3 +109,4 @@ def drop_scope(flow: FlowState, scope: int) -> None:
         forget_loop(flow, inner)
     del flow.scopes[scope]
     flow.quiet.pop(scope, None)
+    flow.drained_scopes.pop(scope, None)

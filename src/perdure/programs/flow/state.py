@@ -123,6 +123,8 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     closing: bool = False
     closing_failure: Failure | None = None
     cancelled: bool = False
+    undrained: int = 0
+    """While it is given up: iterations in which something lives."""
 
     def buffered(self) -> bool:
         return self.next < self.buffer_first + len(self.buffer)
@@ -169,7 +171,11 @@ class FlowState(msgspec.Struct, omit_defaults=True):
     idle: dict[int, bool] = {}
     """Loops that have nothing to do until items are added."""
     given_up: dict[int, bool] = {}
-    """Loops that are being given up."""
+    """Loops that are being given up …"""
+    drained: dict[int, bool] = {}
+    """… those of them in which nothing lives any more …"""
+    drained_scopes: dict[int, bool] = {}
+    """… and such iterations that have failed, of loops that go on."""
     quiet: dict[int, bool] = {}
     """Scopes in which nothing moves any more."""
     trace: list[str] = []
