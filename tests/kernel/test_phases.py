@@ -15,8 +15,8 @@ from perdure.model import events as e
 from perdure.model.failures import Failure
 from perdure.model.statuses import Phase
 from tests.kernel.catalogue import flow
+from tests.kernel.every_scenario import SCENARIOS
 from tests.kernel.rig import Rig
-from tests.kernel.scenarios import SCENARIOS
 
 
 class Watched(dict[Any, Any]):

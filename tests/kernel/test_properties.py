@@ -17,8 +17,8 @@ from perdure.model.codec import CODEC, decode_command, decode_events, encode_com
 from perdure.model.documents import FlowDocument
 from perdure.model.failures import Failure
 from perdure.model.statuses import Phase
+from tests.kernel.every_scenario import SCENARIOS
 from tests.kernel.rig import Rig
-from tests.kernel.scenarios import SCENARIOS
 from tests.programs.strategies import CHOICES, flows
 
 some = settings(max_examples=60, deadline=None)
