@@ -43,6 +43,7 @@ class Rig:
         checked: bool = True,
         started: bool = True,
     ) -> None:
+        self.document = document
         self.kernel = Kernel(FlowProgram(compile_flow(document, CATALOGUE)))
         self.state: RunState = self.kernel.new("r")
         self.shadow: RunState = self.kernel.new("r")
@@ -77,6 +78,14 @@ class Rig:
         for watch in self.watchers:
             watch()
         return turn.events
+
+    def emit(self, *events: e.Event) -> None:
+        """One turn with events that another program would decide."""
+        turn = self.kernel.turn(self.state, self.now)
+        for event in events:
+            turn.emit(event)
+        self._record(turn)
+        self.same(self.shadow, "replaying the log")
 
     def _decide(self, state: RunState, commands: tuple[c.Command, ...]) -> Turn:
         turn = self.kernel.turn(state, self.now)

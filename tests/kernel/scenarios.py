@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from perdure.model import commands as c
+from perdure.model import events as e
 from perdure.model.events import ParentLink
 from perdure.model.policies import SECOND, Limits
 from tests.kernel.catalogue import flow
@@ -250,6 +251,16 @@ def side_effects_attributes_and_messages() -> Rig:
     rig = small_run({"m": {"type": "say", "kind": "ordered"}, "a": "step"}, "s>m m>a")
     rig.tell(c.RecordSideEffect("dice", 4), c.SetAttributes({"colour": "red"}))
     rig.complete("a", 2**70)
+    return rig
+
+
+@scenario
+def timers_of_a_program() -> Rig:
+    rig = small_run({"a": "step"}, "s>a")
+    rig.emit(e.TimerArmed("one", rig.now + 50, "user"), e.TimerArmed("two", rig.now + 60, "user"))
+    rig.emit(e.TimerCancelled("one"))
+    rig.wake()
+    rig.complete("a")
     return rig
 
 

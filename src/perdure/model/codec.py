@@ -83,7 +83,24 @@ def decode_events(data: bytes | str, codec: int, refs: Sequence[Ref], blobs: Map
     except HistoryUnreadable:
         raise
     except Exception as problem:
+        stranger = _unknown_event(data)
+        if stranger is not None:
+            raise HistoryUnreadable(
+                f"the history holds an event {stranger!r}, which this Perdure does not know",
+                remedy="run this database with the version that wrote it, or a newer one",
+            ) from problem
         raise HistoryUnreadable(f"an event of codec {codec} cannot be read: {problem}") from problem
+
+
+_KNOWN = frozenset(kind.__name__ for kind in Event.__subclasses__())
+
+
+def _unknown_event(data: bytes | str) -> str | None:
+    try:
+        tags = [event["event"] for event in decode_json(data)]
+    except Exception:  # not even a list of events: the first problem says more
+        return None
+    return next((tag for tag in tags if tag not in _KNOWN), None)
 
 
 def _decode_slowly(
