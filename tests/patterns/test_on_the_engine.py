@@ -15,7 +15,7 @@ from perdure.testing.pure import BEGIN
 from perdure.testing.pure_run import PureRun
 from perdure.testing.simloop import SimClock, run
 from tests.patterns.harness import Pattern, Scenario, Story, patterns
-from tests.patterns.properties import LAWS
+from tests.patterns.laws import LAWS
 
 MILLISECOND = 1000
 CASES = [

@@ -9,7 +9,7 @@ from perdure.model import events as e
 from perdure.model.statuses import Status
 from perdure.testing.pure_run import PureRun
 from tests.patterns.harness import Pattern, Story, patterns, perturb
-from tests.patterns.properties import LAWS
+from tests.patterns.laws import LAWS
 
 SEEDS = range(40)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.patterns.harness import FOLDER, Pattern, Scenario, Story, patterns, perform
-from tests.patterns.properties import LAWS
+from tests.patterns.laws import LAWS
 
 CASES = [(pattern, scenario) for pattern in patterns() for scenario in pattern.scenarios]
 NAMES = [f"{pattern.slug}/{scenario['name']}" for pattern, scenario in CASES]
