@@ -108,8 +108,11 @@ def items_from_blobs() -> Rig:
 
 @scenario
 def long_results() -> Rig:
-    nodes = {"l": {"type": "loop", "count": 3}, "a": {"type": "json", "data": "x" * 150_000, "parent": "l"}}
-    return small_run({**nodes, "e": "end"}, "s>l l>e")
+    nodes = {"l": {"type": "loop", "count": 3}, "a": {"type": "step", "parent": "l"}}
+    rig = small_run({**nodes, "e": "end"}, "s>l l>e")
+    for _ in range(3):
+        rig.complete("a", "x" * 150_000, size=150_002)
+    return rig
 
 
 @scenario
