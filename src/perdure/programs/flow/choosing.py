@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perdure.errors import PerdureError
+from perdure.expressions import Expression
 from perdure.kernel.state import ROOT, Activation, RunState
 from perdure.model.failures import Failure
 from perdure.model.values import Json
@@ -89,3 +90,12 @@ def _choose_for_failure(
             except PerdureError:
                 continue
     return found
+
+
+def evaluate_with(
+    graph: Graph, state: RunState, activation: Activation, expression: Expression, extra: dict[str, Any]
+) -> Json:
+    """An expression in the place of this activation, with further names."""
+    scope = state.body.scopes[activation.scope]
+    env = environment(graph, state, scope, activation.input, expression.names)
+    return expression.evaluate(env | extra)

@@ -21,6 +21,7 @@ from perdure.model import effects
 from perdure.model import events as e
 from perdure.model.failures import Failure, failure_from
 from perdure.model.values import digest, encode_json
+from perdure.programs.flow.choosing import evaluate_with
 from perdure.programs.flow.graph import Node
 from perdure.programs.flow.nodetypes import Iterate, LoopOptions
 from perdure.programs.flow.scopes import living
@@ -103,7 +104,8 @@ def end_iteration(program: FlowProgram, turn: Turn, flow: FlowState, scope: int,
         return
     activation = turn.state.activations[id]
     try:
-        is_enough = program.evaluate_beside(turn, activation, enough, progress_of(node.loop, loop, result))
+        progress = progress_of(node.loop, loop, result)
+        is_enough = evaluate_with(program.graph, turn.state, activation, enough, progress)
     except PerdureError as problem:
         wrong = failure_from(problem, node.id)
         close(program, turn, activation, wrong, reason=wrong.message)

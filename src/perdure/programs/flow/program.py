@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import UNSET
 
 from perdure.errors import PerdureError
-from perdure.expressions import Expression
 from perdure.kernel.decide import check_data, deliver_signals, fail_attempt, measured
 from perdure.kernel.packing import Unpacker, pack
 from perdure.kernel.program import Work
@@ -25,7 +24,6 @@ from perdure.model.values import Json
 from perdure.programs.flow import beside, gates, loops
 from perdure.programs.flow.appliers import FlowAppliers
 from perdure.programs.flow.choosing import Moment, care_of, choose
-from perdure.programs.flow.environment import environment
 from perdure.programs.flow.gates import kept_back
 from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.nodetypes import (
@@ -163,14 +161,6 @@ class FlowProgram:
             else:
                 withdraw_scope(self, turn, node, entry.scope)
         check_data(turn, node.id)
-
-    def evaluate_beside(
-        self, turn: Turn, activation: Activation, expression: Expression, extra: dict[str, Any]
-    ) -> Json:
-        """An expression in the place of this activation, with further names."""
-        scope = turn.state.body.scopes[activation.scope]
-        env = environment(self.graph, turn.state, scope, activation.input, expression.names)
-        return expression.evaluate(env | extra)
 
     # -- directives -------------------------------------------------------------------------------
 
