@@ -58,6 +58,7 @@ def _loop_options(config: Any) -> LoopOptions:
         index=given.get("index", "index"),
         on_item_failure=given.get("on", "fail"),
         accumulate=given.get("accumulate", "all"),
+        accumulator=given.get("gather"),
         add_signal=given.get("add"),
         close_signal=given.get("close"),
         cancel_rest=given.get("cancel_rest", True),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
+
+import pytest
 
 from perdure.model import commands as c
 from perdure.model import events as e
@@ -71,6 +74,51 @@ def test_what_a_value_held_when_it_was_read_does_not_change_later() -> None:
     rig = Rig(flow(nodes, "s>a a>b b>d d>e"))
     rig.complete("a", vars={"x": 1})
     assert rig.state.body.scopes[0].outputs["b"] == {"x": 1}
+
+
+def _read(*expressions: str) -> Rig:
+    """Nodes a, b, c evaluate these one after the other, with a step k in between; all see {"n": 5} as input."""
+    nodes: dict[str, Any] = {"s": "start", "a": {"type": "expr", "expr": expressions[0]}, "k": "step"}
+    nodes |= {id: {"type": "expr", "expr": each} for id, each in zip("bcd", expressions[1:], strict=False)}
+    ids = list(nodes)
+    edges = " ".join(f"{x}>{y}" for x, y in itertools.pairwise([*ids, "e"]))
+    rig = Rig(flow(nodes | {"e": "end"}, edges), input={"n": 5})
+    rig.complete("k", {"m": 6})
+    return rig
+
+
+@pytest.mark.parametrize("whole", ["nodes", "_global"])
+def test_all_outputs_can_be_read_as_a_whole_and_stay_what_they_were(whole: str) -> None:
+    rig = _read(whole, "nodes.a.output")
+    seen = rig.output
+    assert seen == ({"s": {"output": {"n": 5}}} if whole == "nodes" else {"n": 5, "s": {"n": 5}})
+    assert type(seen) is dict
+
+
+def test_an_output_that_is_not_there_has_a_substitute_and_one_that_is_there_has_none() -> None:
+    assert _read("1", "nodes.s.output.n ?? 9").output == 5
+    assert _read("1", "nodes.nobody.output.n ?? 9").output == 9
+    assert _read("1", "_global.k.m ?? 9").output == 6
+    assert _read("1", "_global.n ?? 9").output == 5
+
+
+def test_an_output_can_be_named_by_a_value() -> None:
+    assert _read("'s'", "nodes[nodes.a.output].output.n").output == 5
+
+
+def test_what_a_loop_has_gathered_does_not_change_for_those_who_have_read_it() -> None:
+    nodes = {
+        "s": "start",
+        "l": {"type": "loop", "count": 2, "concurrency": 2, "gather": "sofar"},
+        "x": {"type": "expr", "expr": "sofar", "parent": "l"},
+        "k": {"type": "step", "parent": "l"},
+        "y": {"type": "expr", "expr": "[len(nodes.x.output), len(sofar)]", "parent": "l"},
+        "e": "end",
+    }
+    rig = Rig(flow(nodes, "s>l x>k k>y l>e"))
+    rig.complete("k", path="l.0")
+    rig.complete("k", path="l.1")
+    assert rig.output["results"] == [[0, 0], [0, 1]]
 
 
 def test_side_effects_are_recorded_once() -> None:

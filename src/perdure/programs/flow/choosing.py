@@ -34,12 +34,12 @@ class Moment:
         return self._data
 
     def evaluate(self, expression: Any) -> Json:
-        return expression.evaluate(environment(self._graph, self._state, self._scope, self._data, expression.names))
+        return expression.evaluate(environment(self._graph, self._state, self._scope, self._data, expression.reads))
 
     def resolve(self, template: Any) -> Json:
         if template.is_static:
             return template.resolve({})
-        env = environment(self._graph, self._state, self._scope, self._data, template.names)
+        env = environment(self._graph, self._state, self._scope, self._data, template.reads)
         return template.resolve(env, self._missing)
 
 
@@ -97,5 +97,5 @@ def evaluate_with(
 ) -> Json:
     """An expression in the place of this activation, with further names."""
     scope = state.body.scopes[activation.scope]
-    env = environment(graph, state, scope, activation.input, expression.names)
+    env = environment(graph, state, scope, activation.input, expression.reads)
     return expression.evaluate(env | extra)

@@ -19,35 +19,15 @@ from perdure.model.values import Json
 from perdure.programs.flow.graph import Graph
 from perdure.programs.flow.state import FlowScope, FlowState
 
-
-class Outputs(dict[str, Any]):
-    """Outputs by node id, of a scope and, where it has none, of the scopes around it. Reads through; copies nothing."""
-
-    __slots__ = ("around",)
-
-    def __init__(self, around: list[dict[str, Any]]) -> None:
-        super().__init__()
-        self.around = around
-
-    def __missing__(self, id: str) -> Any:
-        for outputs in self.around:
-            if id in outputs:
-                return outputs[id]
-        raise KeyError(id)
+Reads = Collection[tuple[str | int, ...]]
+"""What an expression reads: names, each with the constant keys that follow it."""
 
 
-class Nodes(Outputs):
-    """The same, as `nodes.X.output`."""
-
-    __slots__ = ()
-
-    def __missing__(self, id: str) -> Any:
-        return {"output": super().__missing__(id)}
-
-
-def environment(graph: Graph, state: RunState, scope: FlowScope, data: Json, names: Collection[str]) -> dict[str, Any]:
+def environment(graph: Graph, state: RunState, scope: FlowScope, data: Json, reads: Reads) -> dict[str, Any]:
+    """Plain values, as many as are read: nothing in them looks further, so a result may be kept."""
     flow: FlowState = state.body
     found: dict[str, Any] = {}
+    names = {str(read[0]) for read in reads}
     for name in names:
         match name:
             case "input":
@@ -57,9 +37,10 @@ def environment(graph: Graph, state: RunState, scope: FlowScope, data: Json, nam
             case "vars":
                 found[name] = flow.vars
             case "nodes":
-                found[name] = Nodes(_around(flow, scope)) if scope.id else _rooted(scope)
+                outputs = _outputs(flow, scope, reads, name)
+                found[name] = {id: {"output": output} for id, output in outputs.items()}
             case "_global":
-                found[name] = {**_params(state), **_flat(flow, scope)}
+                found[name] = {**_params(state), **_outputs(flow, scope, reads, name)}
             case "_enum_store":
                 found[name] = state.lookups or {}
             case "_thread":
@@ -79,22 +60,23 @@ def environment(graph: Graph, state: RunState, scope: FlowScope, data: Json, nam
     return found
 
 
-def _around(flow: FlowState, scope: FlowScope) -> list[dict[str, Any]]:
-    found = [scope.outputs]
+def _outputs(flow: FlowState, scope: FlowScope, reads: Reads, name: str) -> dict[str, Any]:
+    """The outputs that are read, of the scope and, where it has none, of those around it. Only who reads them as a
+    whole, or by a key that is computed, gets all."""
+    around = [scope.outputs]
     while scope.parent is not None:
         scope = flow.scopes[scope.parent]
-        found.append(scope.outputs)
-    return found
-
-
-def _rooted(scope: FlowScope) -> Nodes:
-    return Nodes([scope.outputs])
-
-
-def _flat(flow: FlowState, scope: FlowScope) -> dict[str, Any]:
+        around.append(scope.outputs)
+    of_name = [read for read in reads if read[0] == name]
+    if any(len(read) == 1 for read in of_name):
+        return {id: output for outputs in reversed(around) for id, output in outputs.items()}
     found: dict[str, Any] = {}
-    for outputs in reversed(_around(flow, scope)):
-        found.update(outputs)
+    for read in of_name:
+        id = str(read[1])
+        for outputs in around:
+            if id in outputs:
+                found[id] = outputs[id]
+                break
     return found
 
 
@@ -124,5 +106,5 @@ def _loop_variables(
             found[options.index] = at.index
         gathered = options.accumulator
         if gathered is not None and gathered in names and gathered not in found and at.loop in flow.loops:
-            found[gathered] = flow.loops[at.loop].results
+            found[gathered] = list(flow.loops[at.loop].results)  # the loop goes on gathering in its own
         at = flow.scopes[at.parent] if at.parent is not None else None
