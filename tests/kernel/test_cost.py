@@ -163,3 +163,13 @@ def test_a_chain_of_8000_takes_no_more_than_120_times_a_chain_of_80() -> None:
 
     ratios = [100 * seconds([chain(8000)], 8000) / seconds([chain(80) for _ in range(100)], 80) for _ in range(3)]
     assert min(ratios) <= 120
+
+
+@pytest.mark.parametrize("expression", ["nodes.s.output", "_global.s", "vars.x ?? 1", "nodes.n0.output ?? _global.n3"])
+def test_an_expression_reads_no_more_of_the_data_than_it_asks_for(expression: str) -> None:
+    costs = []
+    for size in (60, 600):
+        nodes = {f"n{i}": {"type": "expr", "expr": expression} for i in range(size)}
+        edges = "s>n0 " + " ".join(f"n{i}>n{i + 1}" for i in range(size - 1)) + f" n{size - 1}>a"
+        costs.append(operations_of(lambda nodes=nodes, edges=edges: long_run({**nodes, "a": "step"}, edges)) / size)
+    assert costs[1] <= 1.1 * costs[0]
