@@ -19,6 +19,8 @@ from perdure.programs.flow.components import layers, only_through, reachable, st
 from perdure.programs.flow.nodetypes import ANY_OUTCOME, Catalogue, LoopOptions, NodeKind, NodeType
 
 RESERVED_OUTCOMES = ("error", "timeout")
+_NONE: frozenset[str] = frozenset()
+"""One for all nodes: an empty set of its own would take each a quarter of its memory."""
 
 
 class Edge:
@@ -38,6 +40,13 @@ class Edge:
 
 class Node:
     """One vertex. `index` is its place in the document, which is also the order in which equals are treated."""
+
+    __slots__ = (
+        "at_most_once", "body", "cancels", "compensate", "compensate_on_cancel", "component", "condition", "config",
+        "declared", "followers", "has_when", "id", "index", "ins", "is_end", "join", "layer", "loop", "milestone",
+        "missing", "mutex", "only_edge", "outcomes", "outs", "parent", "plain_join", "prepared", "queue", "race",
+        "rest", "retry", "timeout", "type", "work",
+    )  # fmt: skip
 
     def __init__(self, index: int, doc: NodeDoc, type: NodeType) -> None:
         self.index = index
@@ -67,17 +76,17 @@ class Node:
         declared = type.outcomes(config) if type.outcomes is not None else ()
         self.declared = None if ANY_OUTCOME in declared else frozenset(declared)
         """Outcomes that its handler may choose; None: any."""
-        self.cancels = frozenset(doc.cancels)
+        self.cancels = frozenset(doc.cancels) if doc.cancels else _NONE
         self.milestone: Milestone | None = None
         self.ins: list[Edge] = []
         self.outs: list[Edge] = []
-        self.outcomes: frozenset[str] = frozenset()
+        self.outcomes = _NONE
         self.has_when = False
         self.only_edge: Edge | None = None
         self.plain_join = False
         self.component: Component
         self.body: Body | None = None
-        self.rest: frozenset[str] = frozenset()
+        self.rest = _NONE
         self.followers: list[Node] = []
         """Nodes whose milestone this one opens or ends."""
         self.layer = -1
@@ -89,7 +98,7 @@ class Node:
 
     def index_edges(self) -> None:
         """What the hot path asks: is there just one plain edge, and can an arrival pass the join without counting?"""
-        self.outcomes = frozenset(edge.outcome for edge in self.outs if edge.outcome is not None)
+        self.outcomes = frozenset(edge.outcome for edge in self.outs if edge.outcome is not None) or _NONE
         self.has_when = any(edge.when is not None for edge in self.outs)
         if len(self.outs) == 1 and not self.outcomes and not self.has_when and self.outs[0].tokens == 1:
             self.only_edge = self.outs[0]
@@ -176,7 +185,7 @@ class Graph:
         for node in self.nodes:
             if node.loop is not None:
                 node.body = self._body(node)
-        self.uses_trace = "_metadata" in str(document.model_dump(mode="json"))
+        self.uses_trace = "_metadata" in document.model_dump_json(exclude_defaults=True)
 
     def limited(self, limits: Limits) -> Limits:
         """A flow may ask for less than it is allowed, not for more."""
