@@ -3,7 +3,7 @@
     {"do": "step", "type": "echo", ...}     run a handler; its output becomes the next one's input
     {"do": "sleep", "seconds": 5}           a timer; without seconds it is due when the run's input says
     {"do": "signal", "name": "go", "seconds": 60}
-    {"do": "child", "definition": "other", "wait": True}
+    {"do": "child", "definition": "other", "wait": True}     with "count" several at once
     {"do": "together", "types": ["a", "b"]} several handlers at once
     {"do": "publish", "type": "t"} · {"do": "label", "values": {...}}
 
@@ -98,6 +98,9 @@ class Script:
                 turn.emit(e.AttributesSet(step["values"]))
             case "together":
                 for number in range(len(step["types"])):
+                    self._schedule(turn, f"{place}-{number}")
+            case "child" if "count" in step:
+                for number in range(step["count"]):
                     self._schedule(turn, f"{place}-{number}")
             case _:
                 self._schedule(turn, str(place))

@@ -116,6 +116,31 @@ async def test_a_cancel_that_comes_while_the_child_is_being_started_reaches_the_
 
 
 @simulated()
+async def test_a_parent_does_not_close_while_it_is_uncertain_whether_one_of_its_children_exists() -> None:
+    async with world() as w:
+        from perdure.testing.faults import Fault
+
+        await w.define("child", signal("go"))
+        await w.define("parent", step(), child("child", count=3))
+        engine = await w.engine()
+
+        def starts_the_second(turn: Any) -> bool:
+            return turn.new is not None and turn.run.endswith(".3.0")
+
+        for _ in range(6):
+            w.store.next_commit(Fault.UNAVAILABLE, starts_the_second)
+        run = await w.start(engine, "parent")
+        await until(lambda: len(engine.runtime.roster.parked) == 2)
+        cancelling = asyncio.ensure_future(engine.send(NAMESPACE, run, Cancel()))
+        await asyncio.sleep(0.1)
+        assert not cancelling.done()
+        await cancelling
+        assert (await w.ended(engine, run)).status == "CANCELLED"
+        await asyncio.sleep(5)
+        assert [made.status for made in await children_of(w, run)] == ["CANCELLED"] * 3
+
+
+@simulated()
 async def test_children_cannot_be_nested_without_end() -> None:
     async with world() as w:
         await w.define("endless", child("endless"))
