@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -25,6 +24,7 @@ from perdure.ports.clock import Clock
 from perdure.ports.journal import TurnWrite
 from perdure.stores.memory.ownership import MemoryOwnership
 from perdure.stores.sqlite.ownership import SqliteOwnership
+from perdure.testing.simloop import pass_time
 from tests.planted.store_bugs import both
 from tests.planted.swapping import swapped, swapped_item
 
@@ -60,7 +60,7 @@ def decide_again() -> Planting:
     """After a commit whose answer was lost, everything is decided anew, as if it had not happened."""
 
     async def settle(run: OwnedRun, problem: BaseException) -> None:
-        await asyncio.sleep(0.1)
+        await pass_time(0.1)
         if not run.dropped:
             run.mailbox[:0] = run.letters
             run._clear_flight()

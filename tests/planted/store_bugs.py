@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
@@ -23,6 +22,7 @@ from perdure.stores.sqlite import store as sqlite_store
 from perdure.stores.sqlite.journal import SqliteJournal
 from perdure.stores.sqlite.outbox import SqliteOutbox
 from perdure.stores.sqlite.ownership import SqliteOwnership
+from perdure.testing.simloop import pass_time
 from tests.planted.swapping import swapped, swapped_item, without
 
 Planting = AbstractContextManager[None]
@@ -91,7 +91,7 @@ def wake_time_dropped() -> Planting:
 def dead_workers_runs_not_due() -> Planting:
     """The wake time is used up by the claim, and a run whose worker died gets none back."""
 
-    def set_free(self: Run, now: int, *, died: bool) -> None:
+    def set_free(self: Run, now: int, *, died: bool, alive_until: int | None) -> None:
         self.owner, self.died, self.wake_at = None, died, self.wake_at if not died else None
 
     void = "UPDATE runs SET owner = NULL, died = 1, epoch = epoch + 1, wake_at = NULL WHERE "
@@ -149,7 +149,7 @@ def rescue_without_recheck() -> Planting:
         now = tables.clock.now()
         found = [run for run in tables.runs.values() if run.owner is None and run.wake_at and run.wake_at <= now]
         found += [run for run in tables.runs.values() if run.owner is not None and not tables.has_lease(run.owner)]
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
         return [self._take(worker, run) for run in found[:limit]]
 
     async def sqlite(self: SqliteOwnership, worker: str, limit: int) -> Sequence[Claimed]:
@@ -162,7 +162,7 @@ def rescue_without_recheck() -> Planting:
         if await self._writer.call(lambda connection: not sqlite_ownership._has_lease(connection, worker, now)):
             return []
         runs = await self._writer.call(read)
-        await asyncio.sleep(0.01)
+        await pass_time(0.01)
         return await self._writer.call(lambda connection: sqlite_ownership._take(connection, worker, runs))
 
     return both(swapped(MemoryOwnership, "claim", memory), swapped(SqliteOwnership, "claim", sqlite))
@@ -175,9 +175,8 @@ def lease_outlives_itself() -> Planting:
         self._tables.workers[worker] = self._tables.clock.now() + lease
         return True
 
-    always = (
-        "INSERT INTO workers (id, expires_at) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET expires_at = max(?2, ?3)"
-    )
+    always = """INSERT INTO workers (id, expires_at, renewed_at) VALUES (?1, ?2, ?3)
+                ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at"""
     return both(
         swapped(MemoryOwnership, "renew", renew),
         swapped_item(sqlite_ownership._Q, "renew", always),

@@ -21,7 +21,6 @@ from perdure.ports.ownership import Claimed
 if TYPE_CHECKING:
     from perdure.engine.runtime import Runtime
 
-_DIED: Letter = (TakeOver(died=True), None, 0)
 _FIRE: Letter = (FIRE, None, 0)
 
 
@@ -38,16 +37,16 @@ class Adoption:
         if runtime.observer is not None:
             runtime.observer.claimed(len(claimed), sum(one.died for one in claimed))
         if runtime.worker != worker:
-            runtime.spawn(self._give_back(worker, [one.head.run for one in claimed]))
+            runtime.spawn(self._give_back(worker, claimed))
             return
         for one in claimed:
             owned = self._from_memory(one)
             if owned is None:
                 runtime.spawn(self._take(worker, one))
             elif owned.inbox_seen == one.head.inbox_seq:
-                self._begin(owned, one.died, ())
+                self._begin(owned, one, ())
             else:
-                runtime.spawn(self._begin_with_inbox(owned, one.died))
+                runtime.spawn(self._begin_with_inbox(owned, one))
 
     async def take_one(self, run: str, letter: Letter) -> bool:
         """One run that nobody owns, for the sake of a command. False: somebody does own it.
@@ -86,15 +85,15 @@ class Adoption:
         if claimed is None:
             return False
         if runtime.worker != worker:
-            await self._give_back(worker, [run])
+            await self._give_back(worker, [claimed])
             return False
         owned = self._from_memory(claimed)
         if owned is None:
             await self._take(worker, claimed, letters)
         elif owned.inbox_seen == claimed.head.inbox_seq:
-            self._begin(owned, claimed.died, letters)
+            self._begin(owned, claimed, letters)
         else:
-            await self._begin_with_inbox(owned, claimed.died, letters)
+            await self._begin_with_inbox(owned, claimed, letters)
         return True
 
     def _from_memory(self, claimed: Claimed) -> OwnedRun | None:
@@ -121,7 +120,7 @@ class Adoption:
         for pause in runtime.pauses():
             if runtime.worker != worker:
                 problem = OwnershipLost()
-                await self._give_back(worker, [run])
+                await self._give_back(worker, [claimed])
                 break
             try:
                 owned = await self._from_store(claimed)
@@ -137,17 +136,18 @@ class Adoption:
                 await asyncio.sleep(pause)
             else:
                 if claimed.head.inbox_seq == 0:  # nobody has ever sent it anything
-                    self._begin(owned, claimed.died, letters)
+                    self._begin(owned, claimed, letters)
                 else:
-                    await self._begin_with_inbox(owned, claimed.died, letters)
+                    await self._begin_with_inbox(owned, claimed, letters)
                 return
         for _, answer, _ in letters:
             if answer is not None:
                 give(answer, problem)
 
-    async def _give_back(self, worker: str, runs: Sequence[str]) -> None:
-        """Claimed under a name that we have lost meanwhile. Nothing of them was begun, so nobody need call it a
-        death."""
+    async def _give_back(self, worker: str, claimed: Sequence[Claimed]) -> None:
+        """They were claimed under a name that we have lost meanwhile. Nothing of them was begun, so it need not count
+        as a death; but if they came from a dead worker, that stays to be told."""
+        runs = [one.head.run for one in claimed if not one.died]
         try:
             await self._runtime.ownership.release(worker, runs)
         except StoreError as problem:
@@ -181,12 +181,12 @@ class Adoption:
         self._runtime.roster.add(owned)
         return owned
 
-    async def _begin_with_inbox(self, owned: OwnedRun, died: bool, letters: Sequence[Letter] = ()) -> None:
+    async def _begin_with_inbox(self, owned: OwnedRun, claimed: Claimed, letters: Sequence[Letter] = ()) -> None:
         async with self._loading:
             received = await self._runtime.post.receive_patiently(owned)
-        self._begin(owned, died, [*received, *letters])
+        self._begin(owned, claimed, [*received, *letters])
 
-    def _begin(self, owned: OwnedRun, died: bool, letters: Sequence[Letter]) -> None:
+    def _begin(self, owned: OwnedRun, claimed: Claimed, letters: Sequence[Letter]) -> None:
         """The first turn."""
         self._coming.pop(owned.run, None)  # who comes from now on finds the run here
         if owned.dropped:
@@ -195,7 +195,11 @@ class Adoption:
                     give(answer, OwnershipLost())
             return
         wake = next_wake(owned.state)
-        first = [_DIED] if died else []
+        first: list[Letter] = []
+        if claimed.died or owned.state.executing:
+            # Its last turn is a sign of life too.
+            alive_until = max(claimed.alive_until or 0, claimed.head.updated_at)
+            first.append((TakeOver(died=claimed.died, alive_until=alive_until), None, 0))
         if wake is not None and wake <= self._runtime.time.now():
             first.append(_FIRE)
         owned.mailbox[:0] = [*first, *letters]

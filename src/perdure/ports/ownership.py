@@ -20,6 +20,9 @@ class Claimed(msgspec.Struct, frozen=True):
     """As it is after the claim: `epoch` is the new one, `owner` the claimer."""
     died: bool
     """The previous owner did not hand the run over."""
+    alive_until: int | None = None
+    """When the previous owner handed it over or, if it died, renewed its lease last. None: not known. Says nothing of
+    a run that had been parked."""
 
 
 class Ownership(Protocol):

@@ -33,6 +33,9 @@ MOST_TURNS = 100_000
 """Turns of the loop at one moment, after which it is taken for endless."""
 
 
+LAST_ROUNDS = 100
+
+
 class Stalled(RuntimeError):
     """Nothing can ever happen again, and somebody is still waiting; or something goes round in circles."""
 
@@ -144,7 +147,9 @@ def run(main: Coroutine[Any, Any, T], seed: int | None = None) -> T:
     try:
         return loop.run_until_complete(main)
     finally:
-        while left := asyncio.all_tasks(loop):  # ending some may begin others
+        for _ in range(LAST_ROUNDS):  # ending some may begin others, and an engine that nobody closed never tires of it
+            if not (left := asyncio.all_tasks(loop)):
+                break
             for task in left:
                 task.cancel()
             loop.run_until_complete(asyncio.wait(left))

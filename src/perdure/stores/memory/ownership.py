@@ -17,10 +17,11 @@ class MemoryOwnership:
         now = self._tables.clock.now()
         workers = self._tables.workers
         for name in [name for name, end in workers.items() if end < now - FORGET_AFTER]:
-            del workers[name]
+            del workers[name], self._tables.renewed[name]
         if worker in workers and workers[worker] <= now:
             return False
         workers[worker] = now + lease
+        self._tables.renewed[worker] = now
         return True
 
     async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
@@ -51,12 +52,14 @@ class MemoryOwnership:
         for name in runs:
             run = self._tables.runs.get(name)
             if run is not None and run.owner == worker:
-                run.set_free(self._tables.clock.now(), died=False)
+                now = self._tables.clock.now()
+                run.set_free(now, died=False, alive_until=now)
         self._tables.hints.give(Hint.DUE)
 
     async def leave(self, worker: str) -> None:
         await self.release(worker, [run.id for run in self._tables.runs.values() if run.owner == worker])
         self._tables.workers.pop(worker, None)
+        self._tables.renewed.pop(worker, None)
 
     async def next_wake(self) -> int | None:
         times = [run.wake_at for run in self._tables.runs.values() if run.owner is None and run.wake_at is not None]
@@ -66,10 +69,11 @@ class MemoryOwnership:
         return self._tables.clock.now()
 
     def _void(self, run: Run) -> None:
-        run.set_free(self._tables.clock.now(), died=True)
+        last_heard = self._tables.renewed.get(run.owner or "")
+        run.set_free(self._tables.clock.now(), died=True, alive_until=last_heard)
         run.epoch += 1
 
     def _take(self, worker: str, run: Run) -> Claimed:
         run.owner = worker
         run.epoch += 1
-        return Claimed(run.head(), run.died)
+        return Claimed(run.head(), run.died, run.alive_until)

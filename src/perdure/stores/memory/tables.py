@@ -31,6 +31,7 @@ class Run:
     owner: str | None = None
     wake_at: int | None = None
     died: bool = False
+    alive_until: int | None = None
     inbox_seq: int = 0
     updated_at: int = 0
     closed_at: int | None = None
@@ -46,9 +47,9 @@ class Run:
         if turn.owner is None:
             self.died = False
 
-    def set_free(self, now: int, *, died: bool) -> None:
+    def set_free(self, now: int, *, died: bool, alive_until: int | None) -> None:
         """Unowned, and due at once unless it is closed."""
-        self.owner, self.died = None, died
+        self.owner, self.died, self.alive_until = None, died, alive_until
         if self.closed_at is not None:
             self.wake_at = None
         else:
@@ -128,6 +129,7 @@ class Tables:
         self.last_command = 0
         self.outbox: dict[str, Parcel] = {}
         self.workers: dict[str, int] = {}
+        self.renewed: dict[str, int] = {}
         self.definitions: dict[tuple[str, str], Definition] = {}
         self.blobs: dict[tuple[str, str], Blob] = {}
 

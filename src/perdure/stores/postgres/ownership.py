@@ -103,4 +103,4 @@ class PostgresOwnership:
 
 
 def _claimed(row: asyncpg.Record) -> Claimed:
-    return Claimed(head_of(row), bool(row["died"]))
+    return Claimed(head_of(row), bool(row["died"]), row["alive_until"])

@@ -113,4 +113,4 @@ def _take(connection: apsw.Connection, worker: str, runs: str) -> list[Claimed]:
     """`runs` is a JSON list. Three statements for any number of runs: see `many.py`."""
     connection.execute(_Q["take"], (worker, runs))
     taken = decode_json(connection.execute(_Q["taken"], (runs,)).get)
-    return [Claimed(head_of(row), bool(died)) for row, died in taken]
+    return [Claimed(head_of(row), bool(died), alive_until) for row, died, alive_until in taken]

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from perdure.ports.journal import Verdict
+from perdure.ports.ownership import Claimed
 from perdure.testing.contracts.subject import LEASE, ME, OTHER, SECOND, Subject, ended, parked, sleeper, start, step
+
+
+async def taken(subject: Subject, by: str) -> Claimed:
+    if by == "claim":
+        (claimed,) = await subject.store.ownership.claim(OTHER, 10)
+        return claimed
+    acquired = await subject.store.ownership.acquire(OTHER, "run-1")
+    assert acquired is not None
+    return acquired
 
 
 class LeasesContract:
@@ -80,6 +92,36 @@ class LeasesContract:
         (again,) = await subject.store.ownership.claim(OTHER, 10)
 
         assert (claimed.died, again.died) == (True, False)
+
+    @pytest.mark.parametrize("by", ["claim", "acquire"])
+    async def test_whoever_takes_a_dead_workers_run_is_told_when_it_was_heard_of_last(
+        self, subject: Subject, by: str
+    ) -> None:
+        await subject.leased(ME)
+        await subject.committed(start("run-1"))
+        subject.clock.advance(10 * SECOND)
+        await subject.leased(ME)
+        last_heard = subject.clock.now()
+        subject.clock.advance(3600 * SECOND)
+        await subject.leased(OTHER)
+        assert (await taken(subject, by)).alive_until == last_heard
+
+    @pytest.mark.parametrize("by", ["claim", "acquire"])
+    @pytest.mark.parametrize("how", ["release", "leave"])
+    async def test_whoever_takes_a_run_that_was_handed_over_is_told_when_that_was(
+        self, subject: Subject, how: str, by: str
+    ) -> None:
+        await subject.leased(ME)
+        await subject.committed(start("run-1"))
+        subject.clock.advance(10 * SECOND)
+        handed_over = subject.clock.now()
+        if how == "release":
+            await subject.store.ownership.release(ME, ["run-1"])
+        else:
+            await subject.store.ownership.leave(ME)
+        subject.clock.advance(3600 * SECOND)
+        await subject.leased(OTHER)
+        assert (await taken(subject, by)).alive_until == handed_over
 
     async def test_of_a_dead_worker_many_runs_are_claimed_bit_by_bit(self, subject: Subject) -> None:
         await subject.leased(ME)

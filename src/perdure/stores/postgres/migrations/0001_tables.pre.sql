@@ -18,7 +18,8 @@ CREATE TABLE runs (
     closed_at   bigint,
     result      bytea,
     claim       text,        -- which call claimed it, for a claim whose answer was lost
-    died        boolean,     -- what that call would have answered
+    died        boolean,     -- what that call would have answered …
+    alive_until bigint,      -- … and when the owner before handed the run over, or renewed its lease last
     id          text COLLATE "C" NOT NULL,
     namespace   text COLLATE "C" NOT NULL,
     definition  text COLLATE "C" NOT NULL,

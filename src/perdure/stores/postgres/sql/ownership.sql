@@ -38,7 +38,9 @@ WITH RECURSIVE clock AS MATERIALIZED (
     UPDATE runs r SET owner = NULL, epoch = r.epoch + 1
     WHERE r.id = ANY (ARRAY(SELECT o.id FROM orphaned o WHERE o.closed))
 ), taken AS (
-    UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = r.owner IS NOT NULL
+    UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = r.owner IS NOT NULL,
+        alive_until = CASE WHEN r.owner IS NULL THEN r.alive_until
+                           ELSE (SELECT w.renewed_at FROM workers w WHERE w.id = r.owner) END
     WHERE r.id = ANY (ARRAY(SELECT o.id FROM orphaned o WHERE NOT o.closed UNION ALL SELECT d.id FROM due d))
     RETURNING r.*
 )
@@ -58,20 +60,23 @@ WITH clock AS MATERIALIZED (
 ), seen AS MATERIALIZED (
     SELECT r.owner FROM runs r WHERE r.id = $2
 ), locked AS MATERIALIZED (
-    SELECT r.id, r.owner, r.claim, r.died FROM runs r WHERE r.id = $2 AND EXISTS (SELECT FROM me) FOR UPDATE
+    SELECT r.id, r.owner, r.claim, r.died, r.alive_until FROM runs r
+    WHERE r.id = $2 AND EXISTS (SELECT FROM me) FOR UPDATE
 ), ended AS (
     UPDATE workers w SET lease_until = 0
     FROM locked l WHERE w.id = l.owner AND w.lease_until > 0 AND w.lease_until <= (SELECT now FROM clock)
     RETURNING w.id
 ), free AS MATERIALIZED (
-    SELECT l.id, CASE WHEN l.owner = $1 THEN l.died ELSE l.owner IS NOT NULL END AS died
+    SELECT l.id, CASE WHEN l.owner = $1 THEN l.died ELSE l.owner IS NOT NULL END AS died,
+           CASE WHEN l.owner IS NULL OR l.owner = $1 THEN l.alive_until ELSE w.renewed_at END AS alive_until
     FROM locked l LEFT JOIN seen s ON s.owner = l.owner LEFT JOIN workers w ON w.id = s.owner
     WHERE l.owner IS NULL
        OR EXISTS (SELECT FROM ended)
        OR (s.owner IS NOT NULL AND coalesce(w.lease_until, 0) = 0)
        OR (l.owner = $1 AND l.claim = ANY ($5::text[]))
 )
-UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = f.died
+UPDATE runs r SET
+    owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = f.died, alive_until = f.alive_until
 FROM free f WHERE r.id = f.id
 RETURNING r.*
 
@@ -84,6 +89,7 @@ WITH clock AS MATERIALIZED (
 )
 UPDATE runs r SET
     owner = NULL,
+    alive_until = c.now,
     wake_at = CASE WHEN r.closed_at IS NULL THEN least(r.wake_at, c.now) END,
     due_at = CASE WHEN r.closed_at IS NULL THEN least(r.wake_at, c.now) END
 FROM clock c WHERE r.id = ANY (ARRAY(SELECT m.id FROM mine m))

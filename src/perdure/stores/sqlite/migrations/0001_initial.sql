@@ -18,6 +18,7 @@ CREATE TABLE runs (
     wake_at     INTEGER,
     inbox_seq   INTEGER NOT NULL DEFAULT 0,
     died        INTEGER NOT NULL DEFAULT 0,  -- the last owner did not hand the run over
+    alive_until INTEGER,                     -- when it did, or when the dead one renewed its lease last
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
     closed_at   INTEGER,
@@ -109,7 +110,8 @@ CREATE INDEX outbox_by_run ON outbox (run, n);
 
 CREATE TABLE workers (
     id          TEXT    NOT NULL PRIMARY KEY,
-    expires_at  INTEGER NOT NULL
+    expires_at  INTEGER NOT NULL,
+    renewed_at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE definitions (

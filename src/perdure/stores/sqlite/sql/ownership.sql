@@ -2,8 +2,9 @@
 SELECT 1 FROM workers WHERE id = ?1 AND expires_at > ?2;
 
 -- name: renew
-INSERT INTO workers (id, expires_at) VALUES (?1, ?2)
-ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE expires_at > ?3;
+INSERT INTO workers (id, expires_at, renewed_at) VALUES (?1, ?2, ?3)
+ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, renewed_at = excluded.renewed_at
+WHERE expires_at > excluded.renewed_at;
 
 -- name: forget workers
 DELETE FROM workers WHERE expires_at < ?;
@@ -29,18 +30,21 @@ WHERE owner IS NOT NULL
 -- name: void
 UPDATE runs
 SET owner = NULL, died = 1, epoch = epoch + 1,
+    alive_until = (SELECT w.renewed_at FROM workers AS w WHERE w.id = runs.owner),
     wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
 WHERE id IN (SELECT id FROM runs WHERE owner = ?2 ORDER BY id LIMIT ?3);
 
 -- name: void one
 UPDATE runs
 SET owner = NULL, died = 1, epoch = epoch + 1,
+    alive_until = (SELECT w.renewed_at FROM workers AS w WHERE w.id = runs.owner),
     wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
 WHERE id = ?2;
 
 -- name: void all
 UPDATE runs
 SET owner = NULL, died = 1, epoch = epoch + 1,
+    alive_until = (SELECT w.renewed_at FROM workers AS w WHERE w.id = runs.owner),
     wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
 WHERE owner IS NOT NULL;
 
@@ -63,18 +67,18 @@ SELECT json_group_array(json_array(
     json_array(r.id, r.namespace, r.definition, r.version, r.hash, r.program, r.status, r.seq, r.epoch, r.turn_id, r.owner,
                r.wake_at, r.inbox_seq, r.created_at, r.updated_at, r.closed_at, r."trigger", r."key", r.parent,
                r.attributes, CAST(r.result AS TEXT)),
-    r.died) ORDER BY c."key")
+    r.died, r.alive_until) ORDER BY c."key")
 FROM json_each(?1) AS c CROSS JOIN runs AS r ON r.id = c.value;
 
 -- name: release
 UPDATE runs
-SET owner = NULL, died = 0,
+SET owner = NULL, died = 0, alive_until = ?1,
     wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
 WHERE owner = ?2 AND id IN (SELECT value FROM json_each(?3));
 
 -- name: release all
 UPDATE runs
-SET owner = NULL, died = 0,
+SET owner = NULL, died = 0, alive_until = ?1,
     wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
 WHERE owner = ?2;
 
