@@ -54,24 +54,28 @@ def encode_events(events: Sequence[Event]) -> EncodedTurn:
 
 
 def _offload(events: Sequence[Event]) -> EncodedTurn:
+    """Many events, or long ones: only these are taken apart."""
     refs: list[Ref] = []
     blobs: dict[str, bytes] = {}
-    kept: list[dict[str, Any]] = []
+    kept: list[bytes] = []
     for index, event in enumerate(events):
-        fields = {name: value for name in VALUE_FIELDS if (value := getattr(event, name, None)) is not None}
-        large = {
-            name: data
-            for name, value in fields.items()
-            if value is not msgspec.UNSET and len(data := encode_json(value)) > INLINE_BYTES
-        }
-        shape: dict[str, Any] = msgspec.to_builtins(event)
-        for name, value in large.items():
-            name_of_blob = digest(value)
-            blobs[name_of_blob] = value
-            refs.append(Ref(index, name, name_of_blob, len(value)))
-            shape[name] = [] if name == "items" else {} if name == "vars" else None
-        kept.append(shape)
-    return EncodedTurn(encode_json(kept), refs, blobs)
+        data = _events_encoder.encode(event)
+        kept.append(data if len(data) <= INLINE_BYTES else _lightened(index, event, refs, blobs))
+    return EncodedTurn(b"[" + b",".join(kept) + b"]", refs, blobs)
+
+
+def _lightened(index: int, event: Event, refs: list[Ref], blobs: dict[str, bytes]) -> bytes:
+    """The event without its large values, which go to `blobs`."""
+    shape: dict[str, Any] = msgspec.to_builtins(event)
+    for name in VALUE_FIELDS:
+        value = getattr(event, name, None)
+        if value is None or value is msgspec.UNSET or len(data := encode_json(value)) <= INLINE_BYTES:
+            continue
+        name_of_blob = digest(data)
+        blobs[name_of_blob] = data
+        refs.append(Ref(index, name, name_of_blob, len(data)))
+        shape[name] = [] if name == "items" else {} if name == "vars" else None
+    return encode_json(shape)
 
 
 def decode_events(data: bytes | str, codec: int, refs: Sequence[Ref], blobs: Mapping[str, bytes]) -> list[Event]:
