@@ -1,6 +1,9 @@
 """What every test gets: the shared fixtures and one Hypothesis profile."""
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+pytest.register_assert_rewrite("perdure.testing.contracts")  # before any test imports it
 
 pytest_plugins = ["tests.fixtures.postgres"]
 

@@ -137,7 +137,7 @@ class Perdure:
     ) -> None:
         self.store = store
         self.namespace = namespace
-        self.steps = Steps()
+        self.steps = Steps((engine_settings or EngineSettings()).threads)
         self.catalogue = builtin_types()
         self.handlers: dict[str, HandlerSpec] = builtin_handlers(self.steps)
         self._clock = clock

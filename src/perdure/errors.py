@@ -4,6 +4,8 @@
     ├── CallerError                 the caller can mend it (4xx)
     │   ├── InvalidInput            INVALID_INPUT        400   a value that no request may hold (NaN, NUL, too deep …)
     │   ├── DocumentInvalid         DOCUMENT_INVALID     422   a definition with problems, all of them listed
+    │   ├── NotJson                 NOT_JSON             415   a request whose body is not called JSON
+    │   ├── Forbidden               FORBIDDEN            403
     │   ├── NotFound                NOT_FOUND            404
     │   ├── Conflict                CONFLICT             409   the request contradicts what is already so
     │   │   ├── IllegalCommand      ILLEGAL_COMMAND      409   the run's status does not allow the command
@@ -93,6 +95,14 @@ class DocumentInvalid(CallerError):
     def __init__(self, message: str, problems: list[dict[str, Any]], **rest: Any) -> None:
         super().__init__(message, problems=problems, **rest)
         self.problems = problems
+
+
+class NotJson(CallerError):
+    code, status = "NOT_JSON", 415
+
+
+class Forbidden(CallerError):
+    code, status = "FORBIDDEN", 403
 
 
 class NotFound(CallerError):

@@ -58,11 +58,14 @@ def load_settings(
             known = ", ".join(Settings.__struct_fields__)
             raise SettingsInvalid(f"{origin} has an unknown setting {name!r}", expected=f"one of {known}")
     try:
-        return msgspec.convert({name: value for name, (value, _) in found.items()}, Settings, strict=False)
+        settings = msgspec.convert({name: value for name, (value, _) in found.items()}, Settings, strict=False)
     except msgspec.ValidationError as problem:
         name = str(problem).rpartition("$.")[2].rstrip("`")
         origin = found[name][1] if name in found else "settings"
         raise SettingsInvalid(f"{origin}: {problem}", setting=name) from None
+    if not 0 <= settings.port <= 65_535:
+        raise SettingsInvalid(f"{found['port'][1]}: there is no port {settings.port}", expected="0 to 65535")
+    return settings
 
 
 def _read_file(path: Path) -> dict[str, Any]:

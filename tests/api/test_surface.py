@@ -15,6 +15,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+JSON = {"Content-Type": "application/json"}
+
 FLOW: dict[str, Any] = {
     "nodes": [
         {"id": "start", "type": "start"},
@@ -106,6 +108,10 @@ async def test_the_same_key_gives_the_same_run_and_another_body_a_conflict(clien
         ("POST", "/api/v1/runs/nobody/cancel", b"", 404, "NOT_FOUND"),
         ("POST", "/api/v1/runs/nobody/signal", b'{"name": "go"}', 404, "NOT_FOUND"),
         ("GET", "/api/v1/runs?limit=-1", b"", 400, "INVALID_INPUT"),
+        ("GET", "/api/v1/runs?limit=%C2%B2", b"", 400, "INVALID_INPUT"),
+        ("GET", "/api/v1/runs?status=BROKEN", b"", 400, "INVALID_INPUT"),
+        ("GET", "/api/v1/runs/x/history?after=99999999999999999999", b"", 400, "INVALID_INPUT"),
+        ("PUT", "/api/v1/definitions/a%20b", b'{"nodes": []}', 400, "INVALID_INPUT"),
         ("GET", "/api/v1/nothing", b"", 404, "NOT_FOUND"),
         ("DELETE", "/api/v1/runs", b"", 405, "METHOD_NOT_ALLOWED"),
     ],
@@ -113,7 +119,7 @@ async def test_the_same_key_gives_the_same_run_and_another_body_a_conflict(clien
 async def test_bad_requests_get_a_clear_answer(
     client: aiohttp.ClientSession, method: str, path: str, body: bytes, status: int, code: str
 ) -> None:
-    async with client.request(method, path, data=io.BytesIO(body) if body else None) as response:
+    async with client.request(method, path, data=io.BytesIO(body) if body else None, headers=JSON) as response:
         answer = await _json(response)
         assert (response.status, answer["code"]) == (status, code)
         assert response.headers["content-type"] == "application/problem+json"
@@ -124,3 +130,18 @@ async def test_it_is_alive_and_ready(client: aiohttp.ClientSession) -> None:
     for path in ("/health/live", "/health/ready"):
         async with client.get(path) as response:
             assert response.status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "text/plain"}, 415),
+        ({**JSON, "Origin": "http://evil.example"}, 403),
+        ({**JSON, "Host": "evil.example"}, 403),
+    ],
+)
+async def test_a_foreign_page_cannot_use_the_server(
+    client: aiohttp.ClientSession, headers: dict[str, str], status: int
+) -> None:
+    async with client.post("/api/v1/runs", data=b'{"definition": "x"}', headers=headers) as response:
+        assert response.status == status

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+import ipaddress
+import re
+from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from perdure.assembly import Perdure
-from perdure.errors import InvalidInput, PerdureError, TooMuch
+from perdure.errors import Forbidden, InvalidInput, NotJson, PerdureError, TooMuch
 from perdure.model.reading import read_document
+from perdure.model.statuses import Status
 from perdure.model.values import Json
 
 MAX_BODY = 2 * 1024 * 1024
@@ -34,7 +37,8 @@ def problem(error: PerdureError) -> Response:
 
 
 async def body_of(request: Request) -> Json:
-    """The JSON body, within limits; no body is null."""
+    """The JSON body, within limits; no body is null. Only what is called JSON is read as JSON: a browser on a foreign
+    page can send forms and plain text without asking, and JSON it cannot."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -44,6 +48,9 @@ async def body_of(request: Request) -> Json:
     data = b"".join(parts)
     if not data:
         return None
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise NotJson(f"a body of type {kind or 'none'}", expected="Content-Type: application/json")
     value, problems = read_document(data)
     if problems:
         first = problems[0]
@@ -51,14 +58,62 @@ async def body_of(request: Request) -> Json:
     return value
 
 
+def refuse_unknown(body: dict[str, Any], known: set[str]) -> None:
+    if unknown := set(body) - known:
+        raise InvalidInput(
+            f"unknown field {min(unknown)!r}", pointer=f"/{min(unknown)}", expected=", ".join(sorted(known))
+        )
+
+
+def whole_number(request: Request, name: str, default: int, least: int, most: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,15}", text) or not least <= int(text) <= most:
+        raise InvalidInput(f"{name} is a number from {least} to {most}", pointer=f"/{name}")
+    return int(text)
+
+
+def status_of(name: str) -> Status:
+    try:
+        return Status(name)
+    except ValueError:
+        raise InvalidInput(f"no status {name!r}", pointer="/status", expected=", ".join(Status)) from None
+
+
 def guarded(endpoint: Endpoint) -> Endpoint:
+    """What our own errors say, every endpoint says as problem+json; and only a page of this server may ask."""
+
     async def call(request: Request) -> Response:
         try:
+            refuse_strangers(request)
             return await endpoint(request)
         except PerdureError as error:
             return problem(error)
+        except ClientDisconnect:
+            return Response(status_code=499)
 
     return call
+
+
+def refuse_strangers(request: Request) -> None:
+    """There is no login yet, so nobody but this machine may get through: not by a name that was made to point here,
+    and not by a foreign page in somebody's browser."""
+    host = request.url.hostname or ""
+    origin = request.headers.get("origin")
+    if not is_loopback(host):
+        raise Forbidden(f"this server does not answer to the name {host!r}", expected="localhost or 127.0.0.1")
+    if origin is not None and urlsplit(origin).netloc != request.url.netloc:
+        raise Forbidden(f"a page of {origin} may not use this server")
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class Routes:
@@ -99,9 +154,7 @@ class Routes:
         body = await body_of(request)
         if not isinstance(body, dict) or not isinstance(body.get("definition"), str):
             raise InvalidInput("name the definition to start", pointer="/definition", expected="a string")
-        unknown = set(body) - {"definition", "input", "version"}
-        if unknown:
-            raise InvalidInput(f"unknown field {min(unknown)!r}", pointer=f"/{min(unknown)}")
+        refuse_unknown(body, {"definition", "input", "version"})
         version = body.get("version")
         if version is not None and (not isinstance(version, int) or isinstance(version, bool) or version < 1):
             raise InvalidInput("a version is a whole number from 1", pointer="/version")
@@ -111,11 +164,11 @@ class Routes:
 
     async def list_runs(self, request: Request) -> Response:
         query = request.query_params
-        limit = query.get("limit", "100")
-        if not limit.isdigit() or not 1 <= int(limit) <= 1000:
-            raise InvalidInput("limit is a number from 1 to 1000", pointer="/limit")
-        filter = {"definition": query["definition"]} if "definition" in query else {}
-        return answer({"items": await self._app.list_runs(before=query.get("before"), limit=int(limit), **filter)})
+        filter: dict[str, Any] = {"definition": query["definition"]} if "definition" in query else {}
+        if "status" in query:
+            filter["statuses"] = [status_of(name) for name in query["status"].split(",")]
+        limit = whole_number(request, "limit", 100, 1, 1000)
+        return answer({"items": await self._app.list_runs(before=query.get("before"), limit=limit, **filter)})
 
     async def run(self, request: Request) -> Response:
         run = self._app.run(request.path_params["id"])
@@ -124,15 +177,15 @@ class Routes:
         return answer({**msgspec.to_builtins(view), "why": why})
 
     async def history(self, request: Request) -> Response:
-        after = request.query_params.get("after", "0")
-        if not after.isdigit():
-            raise InvalidInput("after is the number of an event", pointer="/after")
-        return answer({"items": await self._app.run(request.path_params["id"]).history(int(after))})
+        after = whole_number(request, "after", 0, 0, 10**12)
+        limit = whole_number(request, "limit", 1000, 1, 1000)
+        return answer({"items": await self._app.run(request.path_params["id"]).history(after, limit)})
 
     async def signal(self, request: Request) -> Response:
         body = await body_of(request)
         if not isinstance(body, dict) or not isinstance(body.get("name"), str):
             raise InvalidInput("name the signal", pointer="/name", expected="a string")
+        refuse_unknown(body, {"name", "payload"})
         id = request.headers.get("idempotency-key")
         await self._app.run(request.path_params["id"]).signal(body["name"], body.get("payload"), id=id)
         return answer({"accepted": True}, 202)
@@ -155,6 +208,12 @@ class Routes:
         return answer({"status": "ready"})
 
 
+async def on_bug(request: Request, error: Exception) -> Response:
+    """The server's log has the cause; the caller gets no path, query or stack."""
+    body = {"type": "about:blank", "title": "a mistake of ours", "status": 500, "code": "INTERNAL"}
+    return Response(_encode(body), 500, media_type="application/problem+json")
+
+
 async def on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     codes = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
@@ -168,11 +227,5 @@ async def on_http_error(request: Request, error: Exception) -> Response:
 
 
 def create_api(app: Perdure) -> Starlette:
-    """The ASGI application. It opens and closes `app`."""
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with app:
-            yield
-
-    return Starlette(routes=Routes(app).table(), lifespan=lifespan, exception_handlers={HTTPException: on_http_error})
+    """The ASGI application. Whoever serves it opens and closes `app`."""
+    return Starlette(routes=Routes(app).table(), exception_handlers={HTTPException: on_http_error, Exception: on_bug})

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Protocol, TypeVar, overload
 
 from perdure.errors import NotFound, SettingsInvalid
@@ -48,7 +50,7 @@ class Step:
         self._other = next((name for name in names if name not in CONTEXT_NAMES), None)
         self._only_context = self._other is None and len(names) == 1
 
-    def call(self, context: StepContext, given: Mapping[str, Any] | None) -> Any:
+    def call(self, context: StepContext, given: Mapping[str, Any] | None, pool: Executor | None = None) -> Any:
         if self._only_context and not given and not self.blocking:
             return self.function(context)
         arguments: dict[str, Any] = {} if self._context is None else {self._context: context}
@@ -57,15 +59,24 @@ class Step:
         elif self._other is not None:
             arguments[self._other] = context.input
         if self.blocking:
-            return asyncio.to_thread(self.function, **arguments)
+            return asyncio.get_running_loop().run_in_executor(pool, partial(_contained, self.function, arguments))
         return self.function(**arguments)
+
+
+def _contained(function: StepFunction, arguments: dict[str, Any]) -> Any:
+    """In the thread. StopIteration cannot pass through a future; as what it is, a mistake of the step, it can."""
+    try:
+        return function(**arguments)
+    except StopIteration as problem:
+        raise RuntimeError(f"StopIteration: {problem}") from problem
 
 
 class Steps:
     """The functions that an application has registered, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = 16) -> None:
         self._steps: dict[str, Step] = {}
+        self._pool = ThreadPoolExecutor(threads, "perdure-step")  # its threads are begun when they are needed
 
     @overload
     def register(self, name: str, function: F, *, blocking: bool | None = None) -> F: ...
@@ -93,4 +104,4 @@ class Steps:
         step = self._steps.get(config["step"])
         if step is None:
             raise NotFound(f"no step is called {config['step']!r} here", remedy="register it, or update this worker")
-        return step.call(context, config.get("arguments"))
+        return step.call(context, config.get("arguments"), self._pool)

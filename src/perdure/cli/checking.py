@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from perdure.cli.screen import print_json, problem_line, tell
-from perdure.errors import PerdureError
+from perdure.errors import NotFound, PerdureError
 from perdure.model.reading import read_document
 from perdure.nodes.catalogue import builtin_types
 from perdure.programs.flow.validate import validate_flow
-from perdure.settings import load_settings
+from perdure.settings import Settings, load_settings
 
 
 def validate_files(files: Sequence[Path], as_json: bool) -> int:
@@ -46,20 +46,30 @@ def problems_of(file: Path) -> list[dict[str, Any]]:
 
 def check_database(url: str | None, as_json: bool) -> int:
     try:
-        return asyncio.run(_check_database(url, as_json))
+        settings = load_settings({"database_url": url})
+        refuse_missing_file(settings.database_url)
+        return asyncio.run(_check_database(settings, as_json))
     except PerdureError as error:
         tell(error)
         return 2
 
 
-async def _check_database(url: str | None, as_json: bool) -> int:
+def refuse_missing_file(url: str) -> None:
+    """A check must not make the database that it was asked to check."""
+    from perdure.assembly import sqlite_path
+
+    if url.startswith("sqlite:") and not Path(sqlite_path(url)).exists():
+        raise NotFound(f"there is no file {sqlite_path(url)}", remedy="name it with --database")
+
+
+async def _check_database(settings: Settings, as_json: bool) -> int:
     from rich.console import Console
     from rich.progress import Progress
 
     from perdure.assembly import Perdure
     from perdure.service.fsck import fsck
 
-    app = Perdure.open(settings=load_settings({"database_url": url}))
+    app = Perdure.open(settings=settings)
     async with app.at_rest():
         with Progress(console=Console(stderr=True), disable=as_json or not sys.stderr.isatty()) as progress:
             task = progress.add_task("checking runs", total=None)

@@ -16,8 +16,9 @@ def load_steps(target: str, app: Perdure) -> None:
     sys.path.insert(0, "")
     try:
         module = import_module(module_name)
-    except ImportError as problem:
-        raise SettingsInvalid(f"--app {target}: {problem}", expected="package.module:attribute") from problem
+    except Exception as problem:
+        told = f"{type(problem).__name__}: {problem}"
+        raise SettingsInvalid(f"--app {target}: {told}", expected="package.module:attribute") from problem
     found: Any = getattr(module, attribute or "steps", None)
     if found is None:
         raise SettingsInvalid(f"--app {target}: {module_name} has no {attribute or 'steps'}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perdure.assembly import Perdure, Run
-from perdure.cli.screen import print_json, tell
+from perdure.cli.screen import give_up, print_json, tell
 from perdure.engine import Observer
 from perdure.errors import DocumentInvalid, InvalidInput, PerdureError
 from perdure.model.reading import read_document
@@ -30,7 +30,8 @@ def run_file(
         if (file is None) == (resume is None):
             raise InvalidInput("name a FILE to run, or --resume ID to go on with a run")
         progress = Progress()
-        app = Perdure.open(settings=load_settings({"database_url": database}), observer=progress)
+        settings = load_settings({"database_url": database})
+        app = Perdure.open(settings=settings, observer=progress, on_fatal=give_up)
         if target is not None:
             from perdure.cli.loading import load_steps
 
@@ -59,7 +60,8 @@ async def _run(
 async def finish(app: Perdure, progress: Progress, run: Run, answers: dict[str, list[Any]]) -> int:
     """Waits for the end, answering what it asks for; stops where there is no answer."""
     if await until_settled(app, progress, run, answers) is Status.WAITING:
-        lines = [*await run.why(), f"run {run.id} waits; go on with: perdure run --resume {run.id}"]
+        more = " and the same --app and --database"
+        lines = [*await run.why(), f"run {run.id} waits; go on with: perdure run --resume {run.id}{more}"]
         sys.stderr.write("\n".join(lines) + "\n")
         sys.stdout.write(run.id + "\n")
         return WAITS
@@ -80,6 +82,8 @@ async def until_settled(app: Perdure, progress: Progress, run: Run, answers: dic
         status = await run.status()
         if status.is_final:
             return status
+        if status is Status.SUSPENDED:
+            return Status.WAITING
         if status is Status.WAITING:
             reasons = await app.runs.explain(app.namespace, run.id)
             asked = [reason.subject for reason in reasons if reason.kind == "signal" and reason.subject is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import msgspec
 
 from perdure.errors import PerdureError
+
+DISK_FAILED = 74
+"""Exit status, as sysexits.h has it for input and output errors."""
 
 
 def print_json(value: Any) -> None:
@@ -31,7 +35,9 @@ def problem_line(problem: dict[str, Any]) -> str:
     where = problem.get("pointer") or "/"
     place = f" (line {problem['line']}, column {problem['column']})" if problem.get("line") else ""
     expected = f"; expected {problem['expected']}" if problem.get("expected") else ""
-    return f"  {where}: {problem['code']}: {problem['message']}{place}{expected}"
+    remedy = f"; {problem['remedy']}" if problem.get("remedy") else ""
+    warning = "warning: " if problem.get("severity") == "warning" else ""
+    return f"  {where}: {warning}{problem['code']}: {problem['message']}{place}{expected}{remedy}"
 
 
 def table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> None:
@@ -42,3 +48,11 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> None:
     for row in rows:
         shown.add_row(*row)
     Console().print(shown)
+
+
+def give_up(problem: BaseException) -> None:
+    """The disk failed under the database: what is written cannot be known any more. Whoever starts us again recovers
+    from what is really there; trying the same write again would only hide the loss."""
+    sys.stderr.write(f"the database failed, giving up: {problem}\n")
+    sys.stderr.flush()
+    os._exit(DISK_FAILED)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import ipaddress
-import os
+import asyncio
 import sys
 from typing import Any
 
-from perdure.cli.screen import tell
+import uvicorn
+
+from perdure.api.app import create_api, is_loopback
+from perdure.assembly import Perdure
+from perdure.cli.screen import give_up, tell
 from perdure.errors import PerdureError, SettingsInvalid
 from perdure.settings import load_settings
 
-DISK_FAILED = 74
-"""Exit status, as sysexits.h has it for input and output errors."""
-
 
 def serve(flags: dict[str, Any], target: str | None) -> int:
-    import uvicorn
-
-    from perdure.api.app import create_api
-    from perdure.assembly import Perdure
-
     try:
         settings = load_settings(flags)
         if not is_loopback(settings.host):
@@ -37,8 +32,6 @@ def serve(flags: dict[str, Any], target: str | None) -> int:
     except PerdureError as error:
         tell(error)
         return 2
-    sys.stdout.write(f"Perdure listens on http://{settings.host}:{settings.port}, database {settings.database_url}\n")
-    sys.stdout.flush()
     config = uvicorn.Config(
         create_api(app),
         host=settings.host,
@@ -46,24 +39,23 @@ def serve(flags: dict[str, Any], target: str | None) -> int:
         log_level=settings.log_level.lower(),
         access_log=False,
         server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
-    server.run()
+    try:
+        asyncio.run(listen(app, server, f"http://{settings.host}:{settings.port}, database {settings.database_url}"))
+    except PerdureError as error:
+        tell(error)
+        return 2
+    except KeyboardInterrupt:
+        return 0
     return 0 if server.started else 2
 
 
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def give_up(problem: BaseException) -> None:
-    """The disk failed under the database: what is written cannot be known any more. Whoever starts us again recovers
-    from what is really there; trying the same write again would only hide the loss."""
-    sys.stderr.write(f"the database failed, giving up: {problem}\n")
-    sys.stderr.flush()
-    os._exit(DISK_FAILED)
+async def listen(app: Perdure, server: uvicorn.Server, where: str) -> None:
+    """The database first: who cannot open it has nothing to listen for."""
+    async with app:
+        sys.stdout.write(f"Perdure listens on {where}\n")
+        sys.stdout.flush()
+        await server.serve()

@@ -139,7 +139,7 @@ class HandlerRunner:
             report = completed(execution.id, execution.attempt, output)
         except asyncio.CancelledError:
             report = self._stopped(execution)
-        except Exception as problem:
+        except BaseException as problem:  # a step that says sys.exit() ends itself, not the worker
             report = failed(execution.id, execution.attempt, problem)
         self._slots += 1
         self._end(execution, report)

@@ -9,6 +9,7 @@ from perdure.engine.outputs import purified
 from perdure.errors import InvalidInput, PerdureError
 from perdure.model.commands import Complete, Fail
 from perdure.model.failures import Failure, failure_from
+from perdure.model.values import check_name
 
 _MESSAGE = 2_000
 """Characters of an exception's message that are kept."""
@@ -18,6 +19,8 @@ def completed(id: int, attempt: int, returned: Any) -> Complete | Fail:
     try:
         if type(returned) is Result:
             output, size = purified(returned.output)
+            if returned.outcome is not None:
+                check_name(returned.outcome, "/outcome")
             if returned.vars is not None:
                 variables, more = purified(dict(returned.vars))
                 return Complete(id, attempt, output, returned.outcome, variables, size + more)
@@ -55,7 +58,7 @@ def _as_it_says(id: int, attempt: int, error: ActivationError) -> Fail:
         details = purified(error.details)[0] if error.details is not None else None
     except InvalidInput:
         output, details = None, {"note": "its partial output was not JSON and is left out"}
-    return Fail(id, attempt, Failure(error.code, message, error.retryable, None, wait, details), output)
+    return Fail(id, attempt, Failure(str(error.code), message, error.retryable, None, wait, details), output)
 
 
 def timed_out(id: int, attempt: int) -> Fail:
@@ -72,4 +75,7 @@ def _readable(problem: BaseException) -> str:
         text = str(problem).encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     except Exception:
         text = ""
-    return text[:_MESSAGE] or type(problem).__name__
+    name = type(problem).__name__
+    if isinstance(problem, KeyError | SystemExit | StopIteration):
+        return f"{name}: {text}"[:_MESSAGE]  # their text alone says nothing
+    return text[:_MESSAGE] or name

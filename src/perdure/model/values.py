@@ -79,6 +79,19 @@ def check_json(value: Json, pointer: str = "", depth: int = 0) -> None:
         raise InvalidInput(f"{type(value).__name__} is not a JSON type", pointer=pointer)
 
 
+MAX_NAME = 256
+
+
+def check_name(value: Json, pointer: str = "") -> str:
+    """A name that somebody chose: of a signal, an outcome, a key. Refuses what one store would keep and another not."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{type(value).__name__} is no name", pointer=pointer, expected="a text")
+    if not value or len(value) > MAX_NAME:
+        raise InvalidInput(f"a name of {len(value)} characters", pointer=pointer, expected=f"1 to {MAX_NAME}")
+    _check_text(value, pointer)
+    return value
+
+
 def _check_text(text: str, pointer: str) -> None:
     if "\0" in text:
         raise InvalidInput("a NUL character in a string", pointer=pointer)

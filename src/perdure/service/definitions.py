@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from perdure.programs.flow.nodetypes import Catalogue
 from perdure.programs.flow.validate import validate_flow
 
 KIND = "flow"
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 T = TypeVar("T")
 
 
@@ -30,6 +32,12 @@ class DefinitionService:
 
     async def save(self, namespace: str, id: str, document: Any, if_etag: str | None = None) -> Draft:
         """The draft. A document with errors is not stored."""
+        if not isinstance(id, str) or not _ID.fullmatch(id):
+            raise InvalidInput(
+                "not an id", pointer="/id", expected="letters, digits, dot, underscore, hyphen; at most 128"
+            )
+        if isinstance(document, dict) and document.get("id") not in (None, id):
+            raise InvalidInput(f"the document calls itself {document['id']!r}, not {id!r}", pointer="/id")
         self._check(document)
         return await self._definitions.save_draft(namespace, id, KIND, document, if_etag)
 

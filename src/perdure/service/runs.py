@@ -9,7 +9,7 @@ import msgspec
 
 from perdure.engine import Engine
 from perdure.engine.library import Library
-from perdure.errors import NotFound, RunEnded
+from perdure.errors import IllegalCommand, InvalidInput, NotFound, RunEnded
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.outlook import Reason, explain
 from perdure.kernel.state import RunState
@@ -18,7 +18,7 @@ from perdure.model.events import Recorded
 from perdure.model.policies import Limits
 from perdure.model.statuses import Status
 from perdure.model.times import iso
-from perdure.model.values import Json, check_json, decode_json
+from perdure.model.values import Json, check_json, check_name, decode_json
 from perdure.ports.journal import Head
 from perdure.ports.runs import RunFilter
 from perdure.ports.store import Store
@@ -64,6 +64,9 @@ class RunService:
         thread: dict[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> str:
+        check_name(definition, "/definition")
+        if key is not None:
+            check_name(key, "/key")
         check_json(input, "/input")
         return await self._engine.start(
             namespace, definition, input, key=key, version=version, trigger=trigger, thread=thread, limits=limits
@@ -83,17 +86,26 @@ class RunService:
             return result.get("output")
         failure = result.get("failure")
         cause = f": {failure['message']}" if failure else ""
-        raise RunEnded(f"the run {run} ended as {head.status}{cause}", run=run, status_name=head.status, failure=failure)
+        raise RunEnded(
+            f"the run {run} ended as {head.status}{cause}", run=run, status_name=head.status, failure=failure
+        )
 
     async def signal(self, namespace: str, run: str, name: str, payload: Json = None, id: str | None = None) -> None:
+        check_name(name, "/name")
+        if id is not None:
+            check_name(id, "/id")
         check_json(payload, "/payload")
-        await self._engine.send(namespace, run, c.Signal(name, payload, id))
+        try:
+            await self._engine.send(namespace, run, c.Signal(name, payload, id))
+        except IllegalCommand:
+            if id is None or id not in (await self.state(namespace, run))[1].signal_ids:
+                raise  # otherwise it came through before the run ended, and its answer was lost
 
     async def cancel(self, namespace: str, run: str, reason: str | None = None) -> None:
-        await self._engine.send(namespace, run, c.Cancel(reason))
+        await self._engine.send(namespace, run, c.Cancel(_reason(reason)))
 
     async def suspend(self, namespace: str, run: str, reason: str | None = None) -> None:
-        await self._engine.send(namespace, run, c.Suspend(reason))
+        await self._engine.send(namespace, run, c.Suspend(_reason(reason)))
 
     async def resume(self, namespace: str, run: str) -> None:
         await self._engine.send(namespace, run, c.Resume())
@@ -146,3 +158,9 @@ def view(head: Head) -> RunView:
         failure=result.get("failure"),
         events=head.seq,
     )
+
+
+def _reason(text: str | None) -> str | None:
+    if text is not None and not isinstance(text, str):
+        raise InvalidInput("a reason is a text", pointer="/reason")
+    return text

@@ -1,0 +1,84 @@
+"""Steps and callers that do what nobody should: each gets a clear answer, and nothing of it harms the log."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from perdure import ActivationContext, Result
+from perdure.errors import IllegalCommand, InvalidInput, RunEnded
+from tests.rows.worlds import World, flow, node, on_every_store, step
+
+
+async def leaves() -> None:
+    sys.exit(3)
+
+
+def stops() -> Any:
+    return next(item for item in [1, 2] if item > 5)
+
+
+async def interrupts() -> None:
+    raise KeyboardInterrupt
+
+
+async def looks() -> Any:
+    return {}["by"]
+
+
+async def chooses_badly(ctx: ActivationContext) -> Result:
+    return Result(1, outcome=5)  # type: ignore[arg-type]
+
+
+@on_every_store
+async def test_whatever_a_step_raises_is_the_failure_of_its_run_and_of_nothing_else(world: World) -> None:
+    told = {}
+    steps = (leaves, stops, interrupts, looks, chooses_badly)
+    async with world.app(*steps) as app:
+        for function in steps:
+            await app.deploy(flow(function.__name__, step(function.__name__)))
+            with pytest.raises(RunEnded) as caught:
+                await (await app.start(function.__name__)).result()
+            assert caught.value.failure is not None
+            told[function.__name__] = caught.value.failure["message"]
+        await app.deploy(flow("fine", node("end", "end", {"output": "still here"})))
+        assert await (await app.start("fine")).result() == "still here"
+    assert told["leaves"] == "SystemExit: 3"
+    assert told["looks"] == "KeyError: 'by'"
+    assert "StopIteration" in told["stops"]
+
+
+@on_every_store
+async def test_names_that_are_no_text_are_refused_before_they_reach_the_log(world: World) -> None:
+    async with world.app() as app:
+        await app.deploy(flow("f", node("wait", "wait-for-signal", {"name": "go"})))
+        run = await app.start("f")
+        bad: list[Any] = [5, "", "a\0b", "\ud800", "x" * 300]
+        for name in bad:
+            with pytest.raises(InvalidInput):
+                await app.start("f", key=name)
+            with pytest.raises(InvalidInput):
+                await run.signal(name)
+            with pytest.raises(InvalidInput):
+                await run.signal("go", id=name)
+        with pytest.raises(InvalidInput):
+            await run.cancel(5)  # type: ignore[arg-type]
+        for id in ("a/b", "a b", "", "...", "x" * 200):
+            with pytest.raises(InvalidInput):
+                await app.deploy({**flow("f", node("end", "end")), "id": None}, id=id)
+        await run.signal("go")
+        await run.result()
+
+
+@on_every_store
+async def test_a_signal_whose_answer_was_lost_may_be_sent_again_even_after_the_end(world: World) -> None:
+    async with world.app() as app:
+        await app.deploy(flow("f", node("wait", "wait-for-signal", {"name": "go"})))
+        run = await app.start("f")
+        await run.signal("go", 1, id="form-17")
+        assert await run.result() == 1
+        await run.signal("go", 1, id="form-17")
+        with pytest.raises(IllegalCommand):
+            await run.signal("go", 1, id="form-18")
