@@ -85,6 +85,17 @@ def test_an_id_is_remembered_after_its_signal_has_been_consumed() -> None:
     assert rig.phase("w") == "signal"
 
 
+def test_an_endless_run_remembers_the_last_ten_thousand_ids() -> None:
+    nodes = {"s": "start", "l": {"type": "loop", "count": 10**9, "accumulate": "none"}}
+    nodes["w"] = {"type": "signal", "name": "go", "parent": "l"}
+    rig = Rig(flow(nodes, "s>l"), limits=Limits(activations=10**9, iterations=10**9), checked=False)
+    for number in range(10_050):
+        rig.signal("go", id=f"id {number}")
+    assert len(rig.state.signal_ids) == 10_000
+    assert rig.signal("go", id="id 60") == []
+    assert rig.signal("go", id="id 10049") == []
+
+
 def test_signals_without_an_id_all_count() -> None:
     rig = _after_a_step()
     rig.signal("go", 1)

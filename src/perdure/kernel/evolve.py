@@ -29,6 +29,9 @@ from perdure.model.statuses import Phase
 SCOPE = "scope"
 """The outcome of a failure that an enclosing scope takes care of."""
 
+REMEMBERED_IDS = 10_000
+"""A signal whose id is among the last so many counts once. A run without an end must not remember without an end."""
+
 Applier = Callable[[RunState, "e.Event", int], Activation | None]
 
 
@@ -265,6 +268,8 @@ def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
     state.signals_of.setdefault(event.name, {})[state.signal_count] = True
     if event.id is not None:
         state.signal_ids[event.id] = state.signal_count
+        if len(state.signal_ids) > REMEMBERED_IDS:
+            del state.signal_ids[next(iter(state.signal_ids))]
 
 
 def signal_awaited(state: RunState, event: e.SignalAwaited, at: int) -> Activation:

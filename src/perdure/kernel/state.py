@@ -2,7 +2,8 @@
 
 It is a value owned by whoever holds it: `evolve` moves it forward in place (a copy for each event would make the cost
 of an event grow with the state), and nobody else may change it. It is made of plain structs, so a snapshot is its
-encoding.
+encoding. It is a tree, so the garbage collector has nothing to find in it (`gc=False`): thousands of sleeping runs are
+not searched for cycles again and again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from perdure.model.values import Json
 ROOT = 0
 
 
-class Activation(msgspec.Struct, omit_defaults=True):
+class Activation(msgspec.Struct, omit_defaults=True, gc=False):
     """A live activation. Ended ones leave only what others may still ask for (outputs, undo entries)."""
 
     id: int
@@ -61,7 +62,7 @@ class Activation(msgspec.Struct, omit_defaults=True):
     """Raised by a retry that asks for a new idempotency key."""
 
 
-class Timer(msgspec.Struct, frozen=True, omit_defaults=True):
+class Timer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     due: int
     purpose: str
     activation: int | None = None
@@ -69,13 +70,13 @@ class Timer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Timers that are due together fire in the order in which they were armed."""
 
 
-class PendingSignal(msgspec.Struct, frozen=True, omit_defaults=True):
+class PendingSignal(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     number: int
     name: str
     payload: Json = None
 
 
-class Undo(msgspec.Struct, frozen=True, omit_defaults=True):
+class Undo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A completed (or possibly completed) activation that can be compensated."""
 
     activation: int
@@ -93,7 +94,7 @@ class Undo(msgspec.Struct, frozen=True, omit_defaults=True):
     """It happened in an iteration of this loop that has ended."""
 
 
-class Scope(msgspec.Struct, omit_defaults=True):
+class Scope(msgspec.Struct, omit_defaults=True, gc=False):
     """The root, or one iteration of a loop."""
 
     id: int
@@ -109,7 +110,7 @@ class Scope(msgspec.Struct, omit_defaults=True):
     """How many activations live in it or below it; those beside the graph do not count."""
 
 
-class Compensating(msgspec.Struct, omit_defaults=True):
+class Compensating(msgspec.Struct, omit_defaults=True, gc=False):
     """An undo that is under way, last entry first."""
 
     scope: int
@@ -120,7 +121,7 @@ class Compensating(msgspec.Struct, omit_defaults=True):
     failed: list[int] = []
 
 
-class Closing(msgspec.Struct, omit_defaults=True):
+class Closing(msgspec.Struct, omit_defaults=True, gc=False):
     """The run's result is fixed; it is being wound up."""
 
     status: str
@@ -133,7 +134,7 @@ class Closing(msgspec.Struct, omit_defaults=True):
     """How many completion nodes have been started."""
 
 
-class RunState(msgspec.Struct, omit_defaults=True):
+class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     run: str
     seq: int = 0
     at: int = 0
