@@ -11,6 +11,7 @@ from perdure.model import commands as c
 from perdure.model.policies import SECOND, Limits
 from perdure.model.statuses import FINAL, OPEN, Status
 from tests.kernel.catalogue import flow
+from tests.kernel.every_scenario import SCENARIOS
 from tests.kernel.rig import Rig
 
 STEP: dict[str, Any] = {"a": "step"}
@@ -159,3 +160,23 @@ def test_a_node_waits_for_a_free_place() -> None:
     rig = Rig(flow({"s": "start", "a": "step", "b": "step"}, "s>a s>b", max_parallel=1))
     held = next(reason for reason in rig.reasons if reason.node == "b")
     assert held.kind == "slot"
+
+
+def test_a_node_waits_for_its_layer() -> None:
+    nodes = {"s": "start", "a": "step", "b": "pass", "d": "step"}
+    rig = Rig(flow(nodes, "s>a s>b b>d", barrier="layer"))
+    held = next(reason for reason in rig.reasons if reason.node == "d")
+    assert (held.kind, held.text) == ("layer", "d waits until everything before it has ended")
+
+
+def test_a_node_waits_for_the_next_turn() -> None:
+    nodes = {"s": "start"} | {f"z{i}": {"type": "sleep", "us": 50} for i in range(300)}
+    rig = Rig(flow(nodes, " ".join(f"s>z{i}" for i in range(300))), limits=Limits(activations=1000))
+    assert [reason.kind for reason in rig.reasons if reason.node == "z299"] == ["ready"]
+
+
+def test_every_reason_is_a_sentence_about_something() -> None:
+    for make in SCENARIOS.values():
+        rig = make()
+        assert all(reason.text and reason.kind for reason in rig.reasons)
+        assert bool(rig.reasons) == (rig.state.final is None)
