@@ -21,13 +21,15 @@ _LEAST_SIZE = 4096
 """What the state of the smallest run takes in memory, about."""
 
 
-class Parked(msgspec.Struct):
+class Parked(msgspec.Struct, gc=False):
     """A run that was let go, as it was at its last turn."""
 
     kernel: Kernel
     namespace: str
     state: RunState
     inbox_seen: int
+    """As the parking write had it: up to there everything was consumed. What came here later, while that write was under
+    way, was not."""
     children: set[str]
     gauge: SnapshotGauge
     size: int
@@ -102,7 +104,7 @@ class Roster:
         else:
             size = _LEAST_SIZE + owned.size
             self.parked.put(
-                Parked(owned.kernel, owned.namespace, state, owned.inbox_seen, owned.children, owned.gauge, size)
+                Parked(owned.kernel, owned.namespace, state, write.inbox_seen, owned.children, owned.gauge, size)
             )
             if write.wake_at is not None:
                 runtime.claimer.expect(write.wake_at)

@@ -1,4 +1,4 @@
-"""The flow program's part of a run's state: tokens, joins, scopes, loops, shared data."""
+"""The flow program's part of a run's state: tokens, joins, scopes, loops, shared data. A tree, like the rest of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perdure.model.failures import Failure
 from perdure.model.values import Json
 
 
-class Ready(msgspec.Struct, omit_defaults=True):
+class Ready(msgspec.Struct, omit_defaults=True, gc=False):
     """A node whose join is satisfied and that no turn has taken up yet."""
 
     node: int
@@ -22,7 +22,7 @@ class Ready(msgspec.Struct, omit_defaults=True):
     """Why it will be skipped, if it is not live."""
 
 
-class Generation(msgspec.Struct, omit_defaults=True):
+class Generation(msgspec.Struct, omit_defaults=True, gc=False):
     """One round of arrivals at a join: at most one token per edge."""
 
     arrived: int = 0
@@ -32,7 +32,7 @@ class Generation(msgspec.Struct, omit_defaults=True):
     fired: bool = False
 
 
-class JoinState(msgspec.Struct, omit_defaults=True):
+class JoinState(msgspec.Struct, omit_defaults=True, gc=False):
     first: int = 0
     """Number of the oldest open generation."""
     counts: dict[int, int] = {}
@@ -44,7 +44,7 @@ class JoinState(msgspec.Struct, omit_defaults=True):
     """`any`: has a dead token come?"""
 
 
-class FlowScope(msgspec.Struct, omit_defaults=True):
+class FlowScope(msgspec.Struct, omit_defaults=True, gc=False):
     id: int
     loop: int | None = None
     """Activation of the loop that this is an iteration of."""
@@ -85,7 +85,7 @@ class FlowScope(msgspec.Struct, omit_defaults=True):
     has_end: bool = False
 
 
-class LoopState(msgspec.Struct, omit_defaults=True):
+class LoopState(msgspec.Struct, omit_defaults=True, gc=False):
     activation: int
     node: int
     scope: int
@@ -158,7 +158,7 @@ class LoopState(msgspec.Struct, omit_defaults=True):
         )
 
 
-class FlowState(msgspec.Struct, omit_defaults=True):
+class FlowState(msgspec.Struct, omit_defaults=True, gc=False):
     scopes: dict[int, FlowScope] = {}
     ready: list[Ready] = []
     held: dict[str, list[Ready]] = {}
