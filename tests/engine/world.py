@@ -76,10 +76,10 @@ class Diary(Observer):
 
 
 class World:
-    def __init__(self, store: Store | None = None) -> None:
-        self.clock = SimClock()
-        self.beneath: Store = store or MemoryStore(self.clock)
-        self.store = FaultyStore(self.beneath)
+    def __init__(self, store: Store, clock: SimClock) -> None:
+        self.clock = clock
+        self.beneath = store
+        self.store = FaultyStore(store)
         self.handlers = Handlers()
         self.handlers.add("echo", _echo)
         self.diary = Diary()
@@ -181,8 +181,10 @@ def crash(engine: Engine) -> None:
 @asynccontextmanager
 async def world(store: Store | None = None) -> AsyncIterator[World]:
     """At its end everything is closed, and the database must be sound."""
-    made = World(store)
-    await made.store.open()
+    clock = SimClock()
+    store = store or MemoryStore(clock)
+    await store.open()
+    made = World(store, clock)
     yield made
     await made.close()
     report = await fsck(made.beneath, made.library())

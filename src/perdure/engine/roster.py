@@ -28,8 +28,8 @@ class Parked(msgspec.Struct, gc=False):
     namespace: str
     state: RunState
     inbox_seen: int
-    """As the parking write had it: up to there everything was consumed. What came here later, while that write was under
-    way, was not."""
+    """As the parking write had it: up to there everything was consumed. What was received later, while that write was
+    under way, was not."""
     children: set[str]
     gauge: SnapshotGauge
     size: int
