@@ -211,6 +211,40 @@ async def test_a_command_that_prevents_parking_is_fetched_at_once_even_if_no_hin
 
 
 @simulated()
+async def test_a_command_that_comes_between_the_parking_commit_and_its_answer_is_not_taken_for_read() -> None:
+    """The run is parked, gets a command, and is claimed anew by the same engine, which learns of all this in the order:
+    the command, the parking, the claim."""
+    async with world() as w:
+        from perdure.model.codec import encode_command
+
+        await w.define("one", step(), signal("go"))
+        engine = await w.engine(poll=60)
+        await pass_time(1)
+        commit, claim = w.beneath.journal.commit, w.beneath.ownership.claim
+
+        async def claim_and_answer_late(worker: str, limit: int) -> Any:
+            claimed = await claim(worker, limit)
+            await pass_time(0.3)
+            return claimed
+
+        async def commit_and_answer_late(turn: TurnWrite) -> Any:
+            outcome = await commit(turn)
+            await w.beneath.inbox.send(NAMESPACE, turn.run, encode_command(Signal("go", "in between")), "r")
+            await pass_time(0.1)
+            engine.runtime.post.collect()
+            await pass_time(0.1)
+            return outcome
+
+        def patched(turn: TurnWrite) -> Any:
+            return commit_and_answer_late(turn) if parks(turn) else commit(turn)
+
+        w.beneath.journal.commit = patched  # type: ignore[method-assign]
+        w.beneath.ownership.claim = claim_and_answer_late  # type: ignore[method-assign]
+        run = await w.start(engine, "one")
+        assert output_of(await asyncio.wait_for(w.ended(engine, run), 30)) == "in between"
+
+
+@simulated()
 async def test_a_signal_that_nobody_waits_for_yet_and_comes_during_parking_waits_in_the_run() -> None:
     async with world() as w:
         gate = asyncio.Event()
