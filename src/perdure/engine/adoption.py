@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from perdure.engine.alarms import FIRE
 from perdure.engine.answers import Letter, OwnershipLost, give
 from perdure.engine.owned import OwnedRun
+from perdure.engine.trials import Trials, has_last_chance
 from perdure.errors import Busy, StoreError
 from perdure.kernel.outlook import next_wake
 from perdure.model.commands import TakeOver
@@ -30,6 +32,7 @@ class Adoption:
         self._coming: dict[str, tuple[list[Letter], asyncio.Task[bool]]] = {}
         """Runs being acquired, with the commands for whose sake they are."""
         self._loading = asyncio.Semaphore(runtime.settings.loads)
+        self._trials = Trials(runtime)
 
     def take_up(self, worker: str, claimed: Sequence[Claimed]) -> None:
         """Runs that came with a claim."""
@@ -187,12 +190,20 @@ class Adoption:
         self._begin(owned, claimed, [*received, *letters])
 
     def _begin(self, owned: OwnedRun, claimed: Claimed, letters: Sequence[Letter]) -> None:
-        """The first turn."""
         self._coming.pop(owned.run, None)  # who comes from now on finds the run here
         if owned.dropped:
             for _, answer, _ in letters:
                 if answer is not None:
                     give(answer, OwnershipLost())
+            return
+        owned.mailbox[:0] = letters
+        if claimed.died and has_last_chance(owned.kernel.program, owned.state):
+            self._runtime.spawn(self._trials.hold(owned, partial(self._take_first_turn, owned, claimed)))
+        else:
+            self._take_first_turn(owned, claimed)
+
+    def _take_first_turn(self, owned: OwnedRun, claimed: Claimed) -> None:
+        if owned.dropped:
             return
         wake = next_wake(owned.state)
         first: list[Letter] = []
@@ -202,5 +213,5 @@ class Adoption:
             first.append((TakeOver(died=claimed.died, alive_until=alive_until), None, 0))
         if wake is not None and wake <= self._runtime.time.now():
             first.append(_FIRE)
-        owned.mailbox[:0] = [*first, *letters]
+        owned.mailbox[:0] = first
         owned.take_turn()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from perdure.engine.answers import Reply
@@ -21,6 +21,7 @@ from perdure.engine.handlers import NodeHandlers
 from perdure.engine.ids import Ids
 from perdure.engine.library import Library
 from perdure.engine.observer import Observer
+from perdure.engine.owned import OwnedRun
 from perdure.engine.runtime import Runtime
 from perdure.engine.settings import EngineSettings
 from perdure.engine.starts import Started
@@ -66,6 +67,11 @@ class Engine:
     @property
     def worker(self) -> str:
         return self.runtime.worker
+
+    @property
+    def set_aside(self) -> Mapping[str, BaseException]:
+        """Runs that this worker cannot go on with, and why."""
+        return self._runtime.roster.aside if self._runtime is not None else {}
 
     async def open(self) -> None:
         """Takes a lease and begins to work. The store must be open."""
@@ -198,6 +204,11 @@ async def _quiet(runtime: Runtime, patience: float) -> None:
     """Until no commit is under way."""
     until = runtime.loop.time() + patience
     for pause in runtime.pauses():
-        if runtime.loop.time() >= until or not any(owned.busy for owned in runtime.roster.owned.values()):
+        if runtime.loop.time() >= until or not any(map(_is_under_way, runtime.roster.owned.values())):
             break
         await asyncio.sleep(pause)
+
+
+def _is_under_way(owned: OwnedRun) -> bool:
+    """Of a run that was just taken over and whose first turn has not begun, nothing is."""
+    return owned.busy and (owned.in_flight is not None or not owned.fresh)

@@ -33,6 +33,8 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     loads: int = 32
     """Runs loaded from the store at the same time."""
 
+    trial: float = 2.0
+    """How long a step that gets its last chance is watched before the next one gets its."""
     slots: int = 1_000
     """Handlers executing at once on the loop."""
     threads: int = min(32, 4 + (os.cpu_count() or 1))

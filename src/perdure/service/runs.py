@@ -9,7 +9,7 @@ import msgspec
 
 from perdure.engine import Engine
 from perdure.engine.library import Library
-from perdure.errors import IllegalCommand, InvalidInput, NotFound, RunEnded
+from perdure.errors import HistoryUnreadable, IllegalCommand, InvalidInput, NotFound, RunEnded
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.outlook import Reason, explain
 from perdure.kernel.state import RunState
@@ -121,11 +121,21 @@ class RunService:
         """The state from the log, as it is or as it was after event number `as_of`."""
         head = await self._head(namespace, run)
         edition = await self._library.get(namespace, head.definition, head.version)
-        return edition.kernel, await rebuild(self._store, edition.kernel, namespace, run, as_of)
+        state = await rebuild(self._store, edition.kernel, namespace, run, as_of)
+        if as_of is None and state.seq < head.seq:
+            raise HistoryUnreadable(f"the log of {run} ends at {state.seq}, its head says {head.seq}", run=run)
+        return edition.kernel, state
 
     async def explain(self, namespace: str, run: str) -> Sequence[Reason]:
-        kernel, state = await self.state(namespace, run)
-        return explain(kernel.program, state)
+        """Also of a run that was set aside, whose log perhaps cannot be read at all."""
+        await self._head(namespace, run)
+        aside = self._engine.set_aside.get(run)
+        try:
+            kernel, state = await self.state(namespace, run)
+        except HistoryUnreadable as problem:
+            return [_why_aside(aside or problem)]
+        reasons = explain(kernel.program, state)
+        return reasons if aside is None else [_why_aside(aside), *reasons]
 
     async def _head(self, namespace: str, run: str) -> Head:
         head = await self._store.journal.head(run)
@@ -164,3 +174,7 @@ def _reason(text: str | None) -> str | None:
     if text is not None and not isinstance(text, str):
         raise InvalidInput("a reason is a text", pointer="/reason")
     return text
+
+
+def _why_aside(problem: BaseException) -> Reason:
+    return Reason("set aside", f"set aside, because it cannot go on: {problem}")
