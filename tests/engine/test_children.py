@@ -133,11 +133,11 @@ async def test_a_parent_does_not_close_while_it_is_uncertain_whether_one_of_its_
         run = await w.start(engine, "parent")
         await until(lambda: len(engine.runtime.roster.parked) == 2)
         cancelling = asyncio.ensure_future(engine.send(NAMESPACE, run, Cancel()))
-        await asyncio.sleep(0.1)
+        await pass_time(0.1)
         assert not cancelling.done()
         await cancelling
         assert (await w.ended(engine, run)).status == "CANCELLED"
-        await asyncio.sleep(5)
+        await pass_time(5)
         assert [made.status for made in await children_of(w, run)] == ["CANCELLED"] * 3
 
 
