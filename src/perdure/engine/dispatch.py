@@ -31,7 +31,7 @@ class Dispatch:
 
     async def send(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply:
         """Raises the run's refusal, NotFound, Busy; CommitUnknown if the worker lost its lease in the middle of it."""
-        command = _purified(command)
+        command = _purified(command, request_id)
         for _ in range(_TRIES):
             owned = self._runtime.roster.owned.get(run)
             try:
@@ -110,9 +110,10 @@ def _too_late(head: Head, command: Command) -> Reply:
     raise refusal(RunState(head.run, final=head.status.value), command)
 
 
-def _purified(command: Command) -> Command:
-    """Its values as a replay would have them, and nothing that the caller could still change."""
-    if isinstance(command, Signal) and command.payload is not None:
-        payload, _ = purified(command.payload)
-        return msgspec.structs.replace(command, payload=payload)
-    return command
+def _purified(command: Command, request_id: str | None) -> Command:
+    """Its values as a replay would have them, and nothing that the caller could still change. A signal without an id
+    gets that of its request: the inbox forgets requests when they are answered, a run never forgets a signal's id."""
+    if not isinstance(command, Signal):
+        return command
+    payload, _ = purified(command.payload)
+    return msgspec.structs.replace(command, payload=payload, id=command.id if command.id is not None else request_id)
