@@ -11,7 +11,7 @@ PINS   := pyproject.toml requirements/constraints.txt tools/bootstrap.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check fmt quick bench crash simulate venv lock clean
+.PHONY: help run test check fmt quick bench scale crash simulate venv lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ quick: $(VENV)/.installed-dev ## the tests that need no server and little time
 
 bench: $(VENV)/.installed-dev ## measure speed and cost, with the raw commit rate of the same database beside them
 	$(PY) -m bench
+
+scale: $(VENV)/.installed-dev ## the costs that are promised, at full size: 100,000 sleepers, a million items, a gigabyte
+	PERDURE_SCALE=full $(PYTEST) tests/cost
 
 crash: $(VENV)/.installed-dev ## kill processes at every commit, with denser points than `make test`
 	PERDURE_CRASH=dense $(PYTEST) -m crash

@@ -2,7 +2,9 @@
 
     python -m bench [--databases sqlite,postgres] [--cells W1,W2,…] [--json FILE] [--short]
 
-A lone time says nothing about another machine: every figure stands beside the floor measured in the same run.
+A lone time says nothing about another machine, so what is bound by commits stands beside the floor of the same run:
+what the bare database does with the same number of commits. CPU times hardly change with the load of the machine; wall
+times do, and the table says how busy it was. Engines of other people, side by side: `bench/peer_adapter.py`.
 """
 
 from __future__ import annotations
@@ -10,85 +12,77 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import platform
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from bench.cells import CELLS, Bench
+from bench.figures import Results, table
 from bench.floor import postgres_floor, sqlite_floor
 from tests.fixtures.postgres import start_cluster
 
+DATABASES = ("sqlite", "postgres")
+
 
 async def measure(database: str, directory: Path, cells: list[str], short: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    seconds = 0.7 if short else 2.0
     if database == "sqlite":
-        found["floor"] = sqlite_floor(directory / "floor.db")
-        url = f"sqlite:///{directory / 'bench.db'}"
-        await _measure_cells(url, cells, short, found)
-    else:
-        with start_cluster(directory / "postgres") as cluster:
-            found["floor"] = await postgres_floor(cluster.create_database())
-            await _measure_cells(cluster.create_database(), cells, short, found)
+        floor = sqlite_floor(directory / "floor.db", seconds)
+        return {"floor": floor, **await _cells(f"sqlite:///{directory / 'bench.db'}", database, cells, short)}
+    with start_cluster(directory / "postgres") as cluster:
+        floor = await postgres_floor(cluster.create_database(), seconds)
+        return {"floor": floor, **await _cells(cluster.create_database(), database, cells, short)}
+
+
+async def _cells(url: str, database: str, cells: list[str], short: bool) -> Results:
+    found: Results = {}
+    async with Bench(url, short) as bench:
+        for number, name in enumerate(cells, 1):
+            begun = time.perf_counter()
+            _say(f"{database:>8}  {name}  {number}/{len(cells)}  {CELLS[name].__doc__} … ")
+            found[name] = await CELLS[name](bench)
+            _say(f"{time.perf_counter() - begun:.1f} s\n")
     return found
 
 
-async def _measure_cells(url: str, cells: list[str], short: bool, found: dict[str, Any]) -> None:
-    bench = Bench(url, short)
-    async with bench:
-        for name in cells:
-            found[name] = await CELLS[name](bench)
-            sys.stderr.write(f"{url.partition(':')[0]} {name} {found[name]}\n")
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = [f"{'cell':<28}" + "".join(f"{database:>22}" for database in results)]
-    rows = sorted({(cell, figure) for found in results.values() for cell in found for figure in found[cell]})
-    for cell, figure in rows:
-        values = [found.get(cell, {}).get(figure) for found in results.values()]
-        lines.append(f"{cell + ' ' + figure:<28}" + "".join(f"{_show(value):>22}" for value in values))
-    lines += ["", f"{'against the floor':<28}"]
-    for text, ratio in RATIOS.items():
-        values = [_try(ratio, found) for found in results.values()]
-        lines.append(f"{text:<28}" + "".join(f"{_show(value):>22}" for value in values))
-    return "\n".join(lines)
-
-
-RATIOS: dict[str, Any] = {
-    "W1 turns / floor grouped": lambda found: found["W1"]["turns_per_s"] / found["floor"]["grouped_rows_per_s"],
-    "W2 p50 / 2 commits": lambda found: found["W2"]["p50_ms"] / (2 * found["floor"]["commit_ms"]),
-    "W3 step / commit": lambda found: found["W3"]["ms_per_step_2000"] / found["floor"]["commit_ms"],
-    "W3 2000 / 100": lambda found: found["W3"]["ms_per_step_2000"] / found["W3"]["ms_per_step_100"],
-    "W6 p50 / commit": lambda found: found["W6"]["p50_ms"] / found["floor"]["commit_ms"],
-}
-
-
-def _try(ratio: Any, found: dict[str, Any]) -> float | None:
-    try:
-        return float(ratio(found))
-    except KeyError:
-        return None
-
-
-def _show(value: Any) -> str:
-    return "–" if value is None else f"{value:,.2f}" if isinstance(value, float) else str(value)
+def machine() -> dict[str, Any]:
+    return {
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "load_before": round(os.getloadavg()[0], 2),
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__.partition("\n")[0])
-    parser.add_argument("--databases", default="sqlite,postgres")
-    parser.add_argument("--cells", default=",".join(CELLS))
-    parser.add_argument("--json", type=Path, help="write all figures here")
-    parser.add_argument("--short", action="store_true", help="a few seconds per cell, for a first look")
+    parser = argparse.ArgumentParser(prog="python -m bench", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--databases", default=",".join(DATABASES), help="sqlite, postgres or both (the default)")
+    parser.add_argument("--cells", default=",".join(CELLS), help=f"some of {', '.join(CELLS)}")
+    parser.add_argument("--json", type=Path, default=None, help="write all figures to this file")
+    parser.add_argument("--short", action="store_true", help="less than a minute in all, for a first look")
     options = parser.parse_args()
-    results = {}
-    for database in options.databases.split(","):
+    databases, cells = options.databases.split(","), options.cells.split(",")
+    if unknown := (set(databases) - set(DATABASES)) | (set(cells) - set(CELLS)):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    about, results = machine(), {}
+    for database in databases:
         with tempfile.TemporaryDirectory(prefix="perdure-bench-") as directory:
-            Path(directory).chmod(0o755)
-            results[database] = asyncio.run(measure(database, Path(directory), options.cells.split(","), options.short))
-    sys.stdout.write(table(results) + "\n")
+            Path(directory).chmod(0o755)  # the server of PostgreSQL runs as another user
+            results[database] = asyncio.run(measure(database, Path(directory), cells, options.short))
+    sys.stdout.write(table(about, results))
     if options.json is not None:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
+        options.json.write_text(json.dumps({"machine": about, "results": results}, indent=1) + "\n")
+        _say(f"figures: {options.json}\n")
 
 
 if __name__ == "__main__":

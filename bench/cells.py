@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bench.documents import chain, fan, sleeper, waiter
+from bench.gauges import cpu_seconds, percentile
 from perdure import Perdure, Run
 
 
@@ -73,19 +73,14 @@ async def closed_loop(call: Callable[[], Awaitable[Any]], lanes: int, seconds: f
     return done
 
 
-def percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, round(share * (len(ordered) - 1)))]
-
-
 async def w1(bench: Bench) -> dict[str, float]:
     """Throughput: five durable steps, one after another, many runs at once."""
     document = chain(5)
     await closed_loop(lambda: bench.finish(document), 256, 1)
-    cpu, begun = _cpu(), time.perf_counter()
+    cpu, begun = cpu_seconds(), time.perf_counter()
     done = await closed_loop(lambda: bench.finish(document), 256, 3 if bench.short else 10)
-    took = time.perf_counter() - begun
-    return {"runs_per_s": done / took, "turns_per_s": 6 * done / took, "cpu_ms_per_run": 1000 * (_cpu() - cpu) / done}
+    took, cpu = time.perf_counter() - begun, cpu_seconds() - cpu
+    return {"runs_per_s": done / took, "turns_per_s": 6 * done / took, "cpu_ms_per_run": 1000 * cpu / done}
 
 
 async def w2(bench: Bench) -> dict[str, float]:
@@ -122,11 +117,11 @@ async def w4(bench: Bench) -> dict[str, float]:
 
 async def w5(bench: Bench) -> dict[str, float]:
     """Lateness of durable sleeps, 200 a second."""
-    count = 200 if bench.short else 800
+    count, lead = (200, 2) if bench.short else (800, 4)
     begun = time.time()
     runs = []
     for number in range(count):
-        due = begun + 4 + number / 200
+        due = begun + lead + number / 200
         moment = datetime.fromtimestamp(due, UTC).isoformat()
         runs.append(asyncio.ensure_future(bench.start(sleeper(), {"due": moment, "due_seconds": due})))
     lateness = await asyncio.gather(*[(await run).result() for run in runs])
@@ -148,20 +143,21 @@ async def w6(bench: Bench) -> dict[str, float]:
 
 
 async def w7(bench: Bench) -> dict[str, float]:
-    """A fresh process: how long until its first result, and what it costs idle."""
+    """A new process: how long until its first result, and what it costs idle."""
     url = bench.url + ".w7" if bench.url.startswith("sqlite") else bench.url
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bench.idle", url, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent
+        sys.executable,
+        "-m",
+        "bench.idle",
+        url,
+        "1" if bench.short else "3",
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parent.parent,
     )
     assert process.stdout is not None
     line = (await process.stdout.readline()).decode().split()
     await process.wait()
     return {"first_result_s": float(line[0]), "idle_pss_mb": float(line[1]), "idle_cpu_percent": float(line[2])}
-
-
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 CELLS: dict[str, Callable[[Bench], Awaitable[dict[str, float]]]] = {

@@ -40,3 +40,28 @@ def waiter() -> dict[str, Any]:
     """Waits for one signal and gives its payload back."""
     wait = {"id": "wait", "type": "wait-for-signal", "config": {"name": "go"}}
     return _flow("waiter", [wait], [("start", "wait")])
+
+
+def sleeping() -> dict[str, Any]:
+    """Sleeps until a given moment, and that is all."""
+    sleep = {"id": "sleep", "type": "sleep", "config": {"until": "${input.until}"}}
+    return _flow("sleeping", [sleep], [("start", "sleep")])
+
+
+def loop_of(items: int) -> dict[str, Any]:
+    """Runs over numbers and keeps what each iteration gives: a small object."""
+    nodes = [
+        {"id": "loop", "type": "loop", "config": {"range": {"stop": items}, "concurrency": 100}},
+        {"id": "body", "type": "json", "parent": "loop", "config": {"data": {"n": "${index}", "twice": "${item * 2}"}}},
+    ]
+    return _flow(f"loop-{items}", nodes, [("start", "loop")])
+
+
+def pipe(steps: int) -> dict[str, Any]:
+    """The first step makes a payload, each other one reads all of it and writes it anew."""
+    names = [f"s{number}" for number in range(steps)]
+    nodes = [
+        {"id": name, "type": "python", "config": {"step": "make" if number == 0 else "turn"}}
+        for number, name in enumerate(names)
+    ]
+    return _flow(f"pipe-{steps}", nodes, list(zip(["start", *names], names, strict=False)))
