@@ -114,7 +114,8 @@ async def test_a_client_that_disconnects_does_not_stop_the_run_that_it_started(t
             serving = asyncio.ensure_future(server.serve(sockets=[listening]))
             await until(lambda: server.started)
             body = json.dumps({"definition": "slow"})
-            request = f"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+            head = "POST /api/v1/runs HTTP/1.1", "Host: localhost", "Content-Type: application/json"
+            request = "\r\n".join([*head, f"Content-Length: {len(body)}", "", body])
             _, writer = await asyncio.open_connection(*listening.getsockname())
             writer.write(request.encode())
             await until(lambda: bool(begun))
