@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from perdure.engine import ActivationContext, Engine
 from perdure.model.policies import Limits
+from perdure.stores.sqlite import SqliteStore
+from perdure.testing.contracts.subject import LEASE, ME, OTHER, SECOND, ManualClock, start
 from perdure.testing.simloop import pass_time, simulated
 from tests.engine.world import World, crash, result_of, step, until
 from tests.reliability.places import STORES, world_on
@@ -70,3 +73,22 @@ def test_the_time_between_a_hand_over_and_its_take_over_does_not_count(store: st
             assert 19 <= asyncio.get_running_loop().time() - begin <= 22
 
     check()
+
+
+async def test_on_sqlite_whoever_opens_the_file_next_is_told_when_the_process_before_was_heard_of_last(
+    tmp_path: Path,
+) -> None:
+    clock = ManualClock()
+    first = SqliteStore(str(tmp_path / "perdure.db"), clock=clock, writer="inline")
+    await first.open()
+    await first.ownership.renew(ME, LEASE)
+    await first.journal.commit(start("run-1"))
+    last_heard = clock.now()
+    await first.close()
+    clock.advance(3600 * SECOND)
+    second = SqliteStore(str(tmp_path / "perdure.db"), clock=clock, writer="inline")
+    await second.open()
+    await second.ownership.renew(OTHER, LEASE)
+    (claimed,) = await second.ownership.claim(OTHER, 10)
+    assert (claimed.died, claimed.alive_until) == (True, last_heard)
+    await second.close()

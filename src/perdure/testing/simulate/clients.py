@@ -36,7 +36,7 @@ class Clients:
 
     async def run(self, number: int, name: str, plot: Plot) -> tuple[str, str, int]:
         chance = self._chance
-        limits = Limits(deliveries=1_000)
+        limits = Limits(deliveries=1_000, generation_events=chance.choice([6, 10_000]))
         run_id: str = await self._insist(
             lambda engine: engine.start(NAMESPACE, name, number, key=f"{name}-{number}", limits=limits)
         )

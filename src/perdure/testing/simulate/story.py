@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from typing import Any
 
 import msgspec
 
@@ -67,14 +68,7 @@ class Story:
         app = Perdure(faulty, namespace=NAMESPACE)
         self.world.register(app)
         app._assemble()
-        settings = EngineSettings(
-            lease=10,
-            poll=1,
-            stop_grace=1,
-            grace=0.5,
-            park_after=chance.choice([0.0, 1.0]),
-            snapshot_events=chance.choice([4, 20]),
-        )
+        settings = EngineSettings(lease=10, poll=1, stop_grace=1, grace=0.5, **drawn_settings(chance))
         worker = Worker(faulty, SimClock(skew=skew), m)
         try:
             await worker.open(app.library, app.handlers, settings, self.world.hear, random.Random(chance.random()))
@@ -162,6 +156,20 @@ class Story:
             assert worker is not None
             wrong += await judge.judge(worker.engine, run_id, name, number)
         return wrong + self.clients.wrong
+
+
+def drawn_settings(chance: random.Random) -> dict[str, Any]:
+    """Bounds that an ordinary story never reaches, or so tight that it always does."""
+    return {
+        "park_after": chance.choice([0.0, 1.0]),
+        "snapshot_events": chance.choice([4, 20]),
+        "parked_runs": chance.choice([0, 1, 20_000]),
+        "max_runs": chance.choice([2, 10_000, 10_000]),
+        "claim_batch": chance.choice([1, 500]),
+        "loads": chance.choice([1, 32]),
+        "turn_commands": chance.choice([1, 256]),
+        "slots": chance.choice([1, 1_000, 1_000]),
+    }
 
 
 def tell(seed: int, size: str = "small") -> Verdict:
