@@ -11,7 +11,7 @@ PINS   := pyproject.toml requirements/constraints.txt tools/bootstrap.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check fmt quick bench scale crash simulate venv lock clean
+.PHONY: help run test check fmt quick bench scale crash fleet simulate venv lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ scale: $(VENV)/.installed-dev ## the costs that are promised, at full size: 100,
 
 crash: $(VENV)/.installed-dev ## kill processes at every commit, with denser points than `make test`
 	PERDURE_CRASH=dense $(PYTEST) -m crash
+
+fleet: $(VENV)/.installed-dev ## a thousand runs on three processes of which one is killed or stopped, forty times
+	PERDURE_FLEET=1 $(PYTEST) -s tests/fleet
 
 simulate: $(VENV)/.installed-dev ## simulate SEEDS=20000 schedules with faults
 	$(PY) -m perdure.cli.main simulate --seeds $(SEEDS)
