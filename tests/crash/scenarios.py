@@ -125,8 +125,7 @@ async def suspending(app: Perdure, ledger: Ledger) -> Run:
         if not ledger.acked("signal"):
             await run.signal("go", None, id="id-go")
             ledger.ack("signal", "id-go")
-        if (await run.status()) == "SUSPENDED":
-            await run.resume()
+        await run.resume()  # behind the rest, though that may only be accepted yet and not decided
     except Conflict:
         pass
     return run

@@ -11,6 +11,7 @@ import pytest
 from perdure.engine import ActivationContext, Engine, Reply
 from perdure.errors import IllegalCommand
 from perdure.model.commands import Signal
+from perdure.model.events import SignalReceived
 from perdure.testing.simloop import SimClock, pass_time, simulated
 from tests.engine.world import (
     NAMESPACE,
@@ -310,3 +311,47 @@ async def test_closing_is_finished_even_if_nobody_waits_for_it_any_more() -> Non
         assert output_of(await w.ended(second, run)) == 7
         assert asyncio.get_running_loop().time() < 5
         await first.close()
+
+
+@pytest.mark.parametrize("order", range(24))
+def test_who_sent_a_command_to_a_worker_that_loses_the_run_while_it_takes_it_up_is_answered(order: int) -> None:
+    @simulated(seed=order)
+    async def check() -> None:
+        async with world() as w:
+            await w.define("one", signal("go"))
+            engine = await w.engine(parked_runs=0)
+            run = await w.start(engine, "one")
+            await until(lambda: not engine.runtime.roster.owned)
+            load, losses = w.beneath.journal.load, [1]
+
+            async def taken_meanwhile(run: str) -> Any:
+                if losses:
+                    losses.pop()
+                    ownership = w.beneath.ownership
+                    await ownership.renew("another", 1_000_000)
+                    await ownership.release(engine.worker, [run])
+                    assert await ownership.acquire("another", run) is not None
+                    await ownership.release("another", [run])
+                return await load(run)
+
+            w.beneath.journal.load = taken_meanwhile  # type: ignore[method-assign]
+            reply = await asyncio.wait_for(engine.send(NAMESPACE, run, Signal("go", 7, "first")), 60)
+            assert reply in (Reply.DECIDED, Reply.ACCEPTED)
+            assert output_of(await w.ended(engine, run)) == 7
+
+    check()
+
+
+@simulated()
+async def test_what_one_sender_was_told_is_accepted_is_decided_before_what_it_sends_next() -> None:
+    async with world() as w:
+        w.handlers.add("work", hang)
+        await w.define("one", step("work"))
+        engine = await w.engine(poll=100, grace=0.1)
+        run = await w.start(engine, "one")
+        w.store.troubles.lost_hints = 1.0
+        # The run came here between the look who owns it and the sending.
+        assert await engine.runtime.dispatch._post(NAMESPACE, run, Signal("extra", None, "1"), None) is Reply.ACCEPTED
+        assert await engine.send(NAMESPACE, run, Signal("extra", None, "2")) is Reply.DECIDED
+        received = [event.id for event in await w.events(run) if isinstance(event, SignalReceived)]
+        assert received == ["1", "2"]

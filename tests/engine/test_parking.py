@@ -367,3 +367,17 @@ def test_verdicts_are_what_the_engine_expects() -> None:
         "KEY_EXISTS",
         "STALE_DEFINITION",
     }
+
+
+@simulated()
+async def test_a_run_that_the_store_holds_for_due_is_not_parked_again_by_a_worker_whose_time_is_behind() -> None:
+    async with world() as w:
+        await w.define("one", sleep(10))
+        engine = await w.engine(park_after=0.0, lease=1_000)
+        run = await w.start(engine, "one")
+        await until(lambda: not engine.runtime.roster.owned)
+        engine.runtime.time._said -= 3_000_000
+        head = await w.ended(engine, run)
+        assert head.closed_at is not None
+        assert head.closed_at - head.created_at >= 10_000_000
+        assert sum(map(parks, w.store.commits)) == 1

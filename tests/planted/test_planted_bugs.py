@@ -27,6 +27,7 @@ def test_where_nothing_is_planted_nothing_is_noticed() -> None:
     assert len(suites) == 2
     assert oracles.contract(*suites)("") is None
     assert POISON.look("") is None
+    assert oracles.simulation("", seeds=5) is None
 
 
 def test_at_least_two_dozen_bugs_are_planted() -> None:

@@ -43,6 +43,8 @@ class Adoption:
             runtime.spawn(self._give_back(worker, claimed))
             return
         for one in claimed:
+            if not one.died and one.head.wake_at is not None:
+                runtime.time.reached(one.head.wake_at)
             owned = self._from_memory(one)
             if owned is None:
                 runtime.spawn(self._take(worker, one))
@@ -143,9 +145,13 @@ class Adoption:
                 else:
                     await self._begin_with_inbox(owned, claimed, letters)
                 return
+        self._refuse(run, letters, problem)
+
+    def _refuse(self, run: str, letters: Sequence[Letter], why: Exception) -> None:
+        self._coming.pop(run, None)  # who comes from now on, and be it one of these, must ask anew
         for _, answer, _ in letters:
             if answer is not None:
-                give(answer, problem)
+                give(answer, why)
 
     async def _give_back(self, worker: str, claimed: Sequence[Claimed]) -> None:
         """They were claimed under a name that we have lost meanwhile. Nothing of them was begun, so it need not count
@@ -190,12 +196,10 @@ class Adoption:
         self._begin(owned, claimed, [*received, *letters])
 
     def _begin(self, owned: OwnedRun, claimed: Claimed, letters: Sequence[Letter]) -> None:
-        self._coming.pop(owned.run, None)  # who comes from now on finds the run here
         if owned.dropped:
-            for _, answer, _ in letters:
-                if answer is not None:
-                    give(answer, OwnershipLost())
+            self._refuse(owned.run, letters, OwnershipLost())
             return
+        self._coming.pop(owned.run, None)  # who comes from now on finds the run here
         owned.mailbox[:0] = letters
         if claimed.died and has_last_chance(owned.kernel.program, owned.state):
             self._runtime.spawn(self._trials.hold(owned, partial(self._take_first_turn, owned, claimed)))

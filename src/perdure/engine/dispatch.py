@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
     from perdure.engine.runtime import Runtime
 
 _TRIES = 16
+_POSTED = 10_000
+"""Runs of which it is remembered that something was put into their inbox here."""
 
 
 class Dispatch:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._posted: OrderedDict[str, None] = OrderedDict()
 
     async def send(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply:
         """Raises the run's refusal, NotFound, Busy; CommitUnknown if the worker lost its lease in the middle of it."""
@@ -36,6 +40,8 @@ class Dispatch:
             owned = self._runtime.roster.owned.get(run)
             try:
                 if owned is not None:
+                    if run in self._posted:
+                        await self._catch_up(owned)
                     changed = await self._ask(owned, namespace, command)
                 else:
                     reply = await self._reach(namespace, run, command, request_id)
@@ -57,6 +63,11 @@ class Dispatch:
         answer: Answer = self._runtime.loop.create_future()
         owned.deliver(command, answer)
         return answer
+
+    async def _catch_up(self, owned: OwnedRun) -> None:
+        """What was put into its inbox here before the run came here is decided before what is told it now."""
+        owned.deliver_all(await self._runtime.post.receive_patiently(owned))
+        self._posted.pop(owned.run, None)
 
     async def _reach(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply | Answer:
         runtime = self._runtime
@@ -97,6 +108,10 @@ class Dispatch:
             case Sent.DUPLICATE:
                 return Reply.UNCHANGED
             case Sent.ACCEPTED:
+                self._posted[run] = None
+                self._posted.move_to_end(run)
+                if len(self._posted) > _POSTED:
+                    self._posted.popitem(last=False)
                 return Reply.ACCEPTED
 
 

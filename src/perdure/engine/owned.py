@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from perdure.engine.runtime import Runtime
 
 _PROCEED: Letter = (Proceed(), None, 0)
+_ROW = 2
 _NOTHING: Sequence[AnyEffect] = ()
 
 
@@ -188,8 +189,22 @@ class OwnedRun:
     def _decide(self, turn: Turn, letters: list[Letter]) -> list[tuple[Answer, Any]]:
         """A refusal is an answer too: it may rest on what this turn decided before it, so it waits for the commit
         like any other."""
-        handle = self.kernel.handle
         answers: list[tuple[Answer, Any]] = []
+        self._decide_each(turn, letters, answers)
+        if self.mailbox and turn.state.closing is not None:
+            # This may be the last turn, and those who sent them were told that they will be decided.
+            from_inbox = [letter for letter in self.mailbox if letter[_ROW]]
+            self.mailbox = [letter for letter in self.mailbox if not letter[_ROW]]
+            letters += from_inbox
+            self._decide_each(turn, from_inbox, answers)
+        try:
+            self.kernel.finish(turn)
+        except Exception as problem:
+            raise Bug(problem, None) from problem
+        return answers
+
+    def _decide_each(self, turn: Turn, letters: list[Letter], answers: list[tuple[Answer, Any]]) -> None:
+        handle = self.kernel.handle
         said: Any
         for letter in letters:
             command, answer, row = letter
@@ -206,11 +221,6 @@ class OwnedRun:
                 self.consumed.append(row)
             if answer is not None:
                 answers.append((answer, said))
-        try:
-            self.kernel.finish(turn)
-        except Exception as problem:
-            raise Bug(problem, None) from problem
-        return answers
 
     def _reissued(self) -> list[AnyEffect]:
         found = outstanding(self.kernel.program, self.state)

@@ -36,6 +36,12 @@ class StoreTime:
     def now(self) -> int:
         return self._said + max(0, int((self._elapsed() - self._heard_at) * 1_000_000))
 
+    def reached(self, at: int) -> None:
+        """The store has let us know that its clock stands at `at` at least: a run that it holds for due must not look
+        early here, or it would be parked and claimed again without end."""
+        if at > self.now():
+            self._said, self._heard_at = at, self._elapsed()
+
     async def measure(self, ownership: Ownership) -> None:
         said = await ownership.now()
         self._said, self._heard_at = said, self._elapsed() + self._tick

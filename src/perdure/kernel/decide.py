@@ -358,17 +358,25 @@ def handle(turn: Turn, command: c.Command) -> bool:
         raise refusal(state, command)
     before = len(turn.events)
     DECIDERS[kind](turn, command)
-    while True:
-        if state.closing is None and state.suspended is None:
-            turn.program.advance(turn)
-        if state.closing is None or state.final is not None or not wind_up(turn):
-            return len(turn.events) > before
+    _advance(turn)
+    return len(turn.events) > before
+
+
+def _advance(turn: Turn) -> None:
+    if turn.state.closing is None and turn.state.suspended is None:
+        turn.program.advance(turn)
 
 
 def finish(turn: Turn) -> None:
-    """Closes the turn: tells the parent of an ended run, rolls over a long log, asks for another turn if work was
-    left."""
+    """Closes the turn: winds a closing run up, tells the parent of an ended run, rolls over a long log, asks for
+    another turn if work was left.
+
+    A run comes to its end only here, so that whatever is decided in the same turn as its closing still finds it alive:
+    a signal that came beside the last result stands in the log.
+    """
     state = turn.state
+    while state.closing is not None and state.final is None and wind_up(turn):
+        _advance(turn)
     if state.final is not None and state.parent is not None and turn.events:
         assert state.closing is not None
         ended = c.ChildEnded(

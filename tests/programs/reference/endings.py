@@ -30,6 +30,9 @@ class Endings(TokenGame):
         self.undoable: list[Undo] = []
         self.undoing: list[Undo] | None = None
         """What is being undone, last first; None while nothing is."""
+        self.undoing_for: Any = None
+        self.drained_loops: list[Act] = []
+        self.drained_scopes: list[Scope] = []
         self.undone: list[str] = []
         self.not_undone: list[str] = []
         self.after_begun = 0
@@ -90,6 +93,7 @@ class Endings(TokenGame):
                 scope.failure = failure
                 self.given_up.append(scope)
                 self.withdraw_inside(scope)
+                self.look_for_drained()
                 return
             if self.care_of(scope.loop, failure) is not None:
                 self.give_up_loop(scope.loop, "failure", failure)
@@ -99,6 +103,7 @@ class Endings(TokenGame):
 
     def withdraw_rest(self, join: Act) -> None:
         rest, scope = self.graph.rest(join.node), join.scope
+        in_order = [id for id in self.graph.nodes if id in rest]
         for act in [act for act in self.live if act.scope is scope and act.node in rest and not act.is_beside]:
             if act in self.live:
                 self.withdraw(act)
@@ -107,7 +112,7 @@ class Endings(TokenGame):
             if entry is not None:
                 self.ready.remove(entry)
             else:
-                entry = next((e for e in map(self.broken_off(scope), sorted(rest)) if e is not None), None)
+                entry = next((e for e in map(self.broken_off(scope), in_order) if e is not None), None)
             if entry is None:
                 return
             scope.visits[entry.node] += 1
@@ -162,42 +167,61 @@ class Endings(TokenGame):
             self.leaving += [act] if act not in self.leaving else []
             for scope in act.loop.running:
                 self.withdraw_inside(scope)
+            self.look_for_drained()
 
     def stopped(self, act: Act, unknown: bool) -> None:
         self.live.remove(act)
         if unknown:
             self.remember_undo(act)
+        self.look_for_drained()
 
     # -- draining and undoing ---------------------------------------------------------------------
 
     def finish_given_up(self) -> bool:
-        """One thing that was given up and in which nothing lives any more. False if there is none."""
+        """One step of ending what was given up and in which nothing lives any more. False if there is none."""
         if self.undoing is not None:
-            return self.go_on_undoing()
-        for scope in self.given_up:
-            assert scope.loop is not None
-            assert scope.loop.loop is not None
-            is_part_of_more = self.is_given_up(scope.loop.scope) or scope.loop.loop.ending
-            if not self.inside(scope) and not is_part_of_more:
-                if not self.undo([entry for entry in self.undoable if scope in entry.scope.chain()]):
-                    self.given_up.remove(scope)
-                    self.end_scope(scope, scope.failure)
-                return True
-        for act in [act for act in self.leaving if act in self.live]:
-            loop = act.loop
-            assert loop is not None
-            if not any(self.inside(scope) for scope in loop.running):
-                if self.undo(self.undoable_of(act)):
-                    return True
-                if loop.ending == "taken back":
-                    self.live.remove(act)
-                elif loop.ending == "failure":
-                    assert loop.failure is not None
-                    self.fail_for_good(act, loop.failure)
-                else:
-                    self.finish_loop(act)
-                return True
+            subject = self.undoing_for
+            if not self.go_on_undoing():
+                return False
+            if self.undoing is None and (subject in self.drained_scopes or subject in self.drained_loops):
+                self.end_given_up(subject)
+            return True
+        self.look_for_drained()
+        for subject in [*self.drained_scopes, *self.drained_loops]:
+            is_scope = isinstance(subject, Scope)
+            entries = [each for each in self.undoable if subject in each.scope.chain()]
+            if self.undo(entries if is_scope else self.undoable_of(subject)):
+                self.undoing_for = subject
+            else:
+                self.end_given_up(subject)
+            return True
         return False
+
+    def look_for_drained(self) -> None:
+        """In the order in which they came to rest."""
+        loops = [act for act in self.live if act.loop is not None and act.loop.ending]
+        resting = [act for act in loops if act.loop and not any(self.inside(scope) for scope in act.loop.running)]
+        self.drained_loops = first_come(self.drained_loops, resting)
+        scopes = [scope for scope in self.given_up if not self.inside(scope) and not self.is_part_of_more(scope)]
+        self.drained_scopes = first_come(self.drained_scopes, scopes)
+
+    def is_part_of_more(self, scope: Scope) -> bool:
+        """Its loop is given up too, or something around it."""
+        assert scope.loop is not None
+        assert scope.loop.loop is not None
+        return bool(scope.loop.loop.ending) or self.is_given_up(scope.loop.scope)
+
+    def end_given_up(self, subject: Any) -> None:
+        if isinstance(subject, Scope):
+            self.given_up.remove(subject)
+            self.end_scope(subject, subject.failure)
+        elif subject.loop.ending == "taken back":
+            self.live.remove(subject)
+        elif subject.loop.ending == "failure":
+            self.fail_for_good(subject, subject.loop.failure)
+        else:
+            self.finish_loop(subject)
+        self.look_for_drained()
 
     def undoable_of(self, act: Act) -> list[Undo]:
         assert act.loop is not None
@@ -262,3 +286,8 @@ class Endings(TokenGame):
                 self.after_begun += 1
                 self.root.visits[node] += 1
                 self.live.append(Act(node, self.root, self.root.visits[node], None, self.turn, is_beside=True))
+
+
+def first_come(before: list[Any], now: list[Any]) -> list[Any]:
+    """Those who have been in the line keep their places."""
+    return [each for each in before if each in now] + [each for each in now if each not in before]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tests.programs.reference.endings import Endings
+from tests.programs.reference.endings import Endings, first_come
 from tests.programs.reference.records import Act, Entry, Loop, Scope, Undo
 
 Json = Any
@@ -298,11 +298,6 @@ class Reference(Endings):
                 self.not_undone.append(act.undoes.key)
         else:
             self.fail_for_good(act, failure)
-
-
-def first_come(before: list[Any], now: list[Any]) -> list[Any]:
-    """Those who have been in the line keep their places."""
-    return [each for each in before if each in now] + [each for each in now if each not in before]
 
 
 def holds(condition: str | None, data: Json) -> bool:

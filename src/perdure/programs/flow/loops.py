@@ -13,7 +13,7 @@ from perdure.errors import PerdureError
 from perdure.kernel.decide import counted, first_signal
 from perdure.kernel.evolve import SCOPE
 from perdure.kernel.scopes import undoable
-from perdure.kernel.state import Activation, PendingSignal, RunState, Undo
+from perdure.kernel.state import ROOT, Activation, PendingSignal, RunState, Undo
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import compensate, fail_run, withdraw
 from perdure.model import commands as c
@@ -295,31 +295,40 @@ def _withdraw_within(turn: Turn, flow: FlowState, scope: int, reason: str) -> No
 
 
 def finish_given_up(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
-    """Ends scopes and loops that are being given up and in which nothing lives any more. True if something was
-    ended."""
+    """Ends what is being given up and in which nothing lives any more: undone first, one after the other, in the order
+    in which they came to rest. True if something has happened."""
     state = turn.state
     before = len(turn.events)
     begun = state.compensating
-    if begun is not None and not compensate(turn, begun.scope, begun.policy, loop=begun.loop):
-        return len(turn.events) > before
-    for scope in flow.drained_scopes:
-        if compensate(turn, scope, program.graph.compensation):
-            end_iteration(program, turn, flow, scope, state.scopes[scope].closing)
-        if len(turn.events) > before:
+    if begun is not None:
+        if not compensate(turn, begun.scope, begun.policy, loop=begun.loop):
+            return len(turn.events) > before
+        scope, id = begun.scope, begun.loop
+    elif flow.drained_scopes:
+        scope, id = next(iter(flow.drained_scopes)), None
+        if not compensate(turn, scope, program.graph.compensation):
             return True
-    for id in flow.drained:
-        activation, loop = state.activations[id], flow.loops[id]
-        if not _undo_loop(program, turn, loop):
-            continue
-        node = program.graph.nodes[loop.node]
-        if loop.cancelled:
-            turn.emit(e.ActivationCancelled(id, "cancelled"))
-        elif loop.closing_failure is not None:
-            program.failed(turn, activation, loop.closing_failure, None)
-        else:
-            finish(program, turn, node, activation, loop)
-        return True
-    return len(turn.events) > before
+    elif flow.drained:
+        scope, id = ROOT, next(iter(flow.drained))
+        if not _undo_loop(program, turn, flow.loops[id]):
+            return True
+    else:
+        return False
+    if id is not None and id in flow.drained:
+        _end_loop(program, turn, flow.loops[id])
+    elif id is None and scope in flow.drained_scopes:
+        end_iteration(program, turn, flow, scope, state.scopes[scope].closing)
+    return True
+
+
+def _end_loop(program: FlowProgram, turn: Turn, loop: LoopState) -> None:
+    activation = turn.state.activations[loop.activation]
+    if loop.cancelled:
+        turn.emit(e.ActivationCancelled(activation.id, "cancelled"))
+    elif loop.closing_failure is not None:
+        program.failed(turn, activation, loop.closing_failure, None)
+    else:
+        finish(program, turn, program.graph.nodes[loop.node], activation, loop)
 
 
 def _undo_loop(program: FlowProgram, turn: Turn, loop: LoopState) -> bool:

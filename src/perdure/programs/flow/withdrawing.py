@@ -97,6 +97,6 @@ def _waiting(flow: FlowState, reach: list[int]) -> Iterator[tuple[int, int]]:
 def _half_arrived(program: FlowProgram, flow: FlowState, reach: list[int]) -> Iterator[tuple[int, int]]:
     for at in reach:
         scope = flow.scopes[at]
-        for index in scope.joins:
+        for index in sorted(scope.joins):
             if tokens.is_half_arrived(scope, program.graph.nodes[index]):
                 yield index, at

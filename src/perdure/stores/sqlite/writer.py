@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
@@ -29,6 +30,10 @@ OnFatal = Callable[[BaseException], None]
 
 IDLE_SECONDS = 1.0
 _GROUP = 256
+_LEAST_SHARE = 32
+_LOOP_SECONDS = 50e-6
+"""About what the loop needs for one turn. A disk that needs longer for a group than the loop for its turns is to be
+asked as seldom as possible; a quicker one works beside the loop."""
 _log = logging.getLogger(__name__)
 
 _Queued = tuple[Operation, "asyncio.Future[Any]"]
@@ -94,11 +99,11 @@ class _Queue:
         """Everything that this iteration of the loop had to say is queued."""
         raise NotImplementedError
 
-    def _take(self) -> list[_Queued]:
+    def _take(self, most: int = _GROUP) -> list[_Queued]:
         taken: list[_Queued] = []
         take = self._queued.popleft
         with contextlib.suppress(IndexError):
-            while len(taken) < _GROUP:
+            while len(taken) < most:
                 taken.append(take())
         return taken
 
@@ -207,14 +212,23 @@ class ThreadWriter(_Queue):
     # -- in the thread -------------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
+        last, is_quick = 0, False
         try:
             while self._wait():
-                group = self._take()
+                group = self._take(self._share(last) if is_quick else _GROUP)
+                begun = time.perf_counter()
                 if group and not self._commit(group):
                     break
+                last = len(group)
+                is_quick = time.perf_counter() - begun < last * _LOOP_SECONDS
         finally:
             self._let_go()
             self._on_loop(self._finish)
+
+    def _share(self, last: int) -> int:
+        """Half of what is on its way, so that the loop goes on with one half while the other is committed. All of it
+        would have thread and loop wait for each other in turn."""
+        return min(_GROUP, max(_LEAST_SHARE, (len(self._queued) + last + 1) // 2))
 
     def _commit(self, group: list[_Queued]) -> bool:
         try:

@@ -15,6 +15,7 @@ from perdure.model.commands import Cancel, Command, Signal
 from perdure.model.policies import Limits
 from perdure.testing.simulate.flows import Plot
 from perdure.testing.simulate.misfortune import Misfortune, Site
+from perdure.testing.simulate.umpire import Umpire
 from perdure.testing.simulate.worker import Call, Worker
 
 NAMESPACE = "sim"
@@ -22,9 +23,12 @@ ELSEWHERE = "elsewhere"
 
 
 class Clients:
-    def __init__(self, chance: random.Random, misfortune: Misfortune, any_worker: Callable[[], Worker | None]) -> None:
+    def __init__(
+        self, chance: random.Random, misfortune: Misfortune, umpire: Umpire, any_worker: Callable[[], Worker | None]
+    ) -> None:
         self._chance = chance
         self._misfortune = misfortune
+        self._umpire = umpire
         self._any_worker = any_worker
         self.acked_signals: dict[str, set[str]] = {}
         """Per run: the ids of the signals that were acknowledged."""
@@ -40,6 +44,7 @@ class Clients:
         run_id: str = await self._insist(
             lambda engine: engine.start(NAMESPACE, name, number, key=f"{name}-{number}", limits=limits)
         )
+        self._umpire.answered(run_id)
         if chance.random() < 0.3:
             await self._intrude(run_id)
         for _ in range(plot.ticks):
@@ -48,7 +53,8 @@ class Clients:
         for signal in plot.signals:
             await asyncio.sleep(chance.uniform(0, 3))
             id = f"{signal}-{number}"
-            await self._insist(partial(_send, run_id, Signal(signal, number, id)))
+            if await self._insist(partial(_send, run_id, Signal(signal, number, id))) is Reply.DECIDED:
+                self._umpire.answered(run_id, id)
             self.acked_signals.setdefault(run_id, set()).add(id)
         if plot.is_cancelled:
             await asyncio.sleep(chance.uniform(0, 20))

@@ -53,7 +53,7 @@ class Story:
         self.umpire: Umpire
         self.world: World
         self.workers: list[Worker | None] = [None] * self.worker_count
-        self.clients = Clients(self.chance, self.misfortune, self.any_worker)
+        self.clients: Clients
 
     def any_worker(self) -> Worker | None:
         living = [worker for worker in self.workers if worker is not None]
@@ -95,7 +95,7 @@ class Story:
                 with worker.store.down():
                     await asyncio.sleep(chance.choice([0.5, 5, 15]))
             elif m.strikes(Site.PAUSE, 0.3):
-                await worker.pause(chance.choice([3, 9, 25]))
+                await worker.pause(chance.choice([3, chance.uniform(9, 14), 25]))
             elif m.strikes(Site.CLOCK_SET, 0.5):
                 worker.clock.jump(chance.choice([HOUR, -HOUR, 5.0, -5.0]))
 
@@ -109,6 +109,7 @@ class Story:
         await self.store.open()
         self.umpire = Umpire(self.store, self._clock)
         self.world = World(self.seed, self.misfortune, self.umpire)
+        self.clients = Clients(self.chance, self.misfortune, self.umpire, self.any_worker)
         app = Perdure(self.store, namespace=NAMESPACE)
         app._assemble()
         for plot in PLOTS.values():

@@ -6,7 +6,7 @@ What it checks does not depend on the store's own checks, so a store that forget
 - a run is taken from its owner only if that owner parked it, handed it over, or let its lease run out
 - what was answered as committed stands in the log, once, and nothing else does
 - a timer fires when it is due by the store's clock, whatever the worker's clock says, and once
-- nothing acts on the world before the turn that asks for it is durable
+- nothing acts on the world, and nobody is answered, before the turn that it rests on is durable
 - one start key is one run
 """
 
@@ -22,7 +22,7 @@ import msgspec
 from perdure.model import events as e
 from perdure.model.codec import decode_events
 from perdure.ports.clock import Clock
-from perdure.ports.journal import Head, Outcome, Row, TurnWrite, Verdict
+from perdure.ports.journal import Head, Loaded, Outcome, Row, TurnWrite, Verdict
 from perdure.ports.ownership import Claimed
 from perdure.ports.store import Store
 
@@ -35,7 +35,9 @@ class Told(msgspec.Struct):
     """The store's time then."""
     parks: bool
     """Whether it was ever handed in as one that leaves nobody the owner."""
-    is_committed: bool = False
+    is_durable: bool = False
+    is_answered: bool = False
+    """The store has said so to whoever handed it in."""
 
 
 class Umpire:
@@ -56,6 +58,8 @@ class Umpire:
         """Run and epoch."""
         self._durable: set[tuple[str, int, int]] = set()
         """Run, activation, attempt: what the log has asked for."""
+        self._received: set[tuple[str, str | None]] = set()
+        """Runs, and the ids of the signals that they have recorded; None: that it has begun."""
         self.journal: Any = _Journal(self, store.journal)
         self.ownership: Any = _Ownership(self, store.ownership)
         self.inbox = store.inbox
@@ -85,9 +89,18 @@ class Umpire:
 
     def committed(self, write: TurnWrite) -> None:
         told = self._turns[write.turn_id]
-        if told.is_committed and write.seq > write.expected:  # to park a run twice is to park it once
+        if told.is_answered and write.seq > write.expected:  # to park a run twice is to park it once
             self._blame(f"turn {write.turn_id} of {write.run} was committed twice")
-        told.is_committed = True
+        told.is_answered = True
+        self.seen(write.turn_id)
+
+    def seen(self, turn_id: str) -> None:
+        """Somebody has found the turn in the store."""
+        told = self._turns.get(turn_id)
+        if told is None or told.is_durable:
+            return
+        told.is_durable = True
+        write = told.write
         if write.new is not None and write.owner is not None:
             self._holders[write.run][write.epoch] = write.owner
         for event in _events(write):
@@ -96,6 +109,10 @@ class Umpire:
                     self._durable.add((write.run, id, 1))
                 case e.ActivationRetrying(id=id, attempt=attempt):
                     self._durable.add((write.run, id, attempt))
+                case e.SignalReceived(id=signal) if signal is not None:
+                    self._received.add((write.run, signal))
+                case e.RunStarted():
+                    self._received.add((write.run, None))
                 case _:
                     pass
 
@@ -103,6 +120,12 @@ class Umpire:
         """A handler begins to act on the world."""
         if (run, activation, attempt) not in self._durable:
             self._blame(f"activation {activation} of {run} acted before the turn that asks for it was durable")
+
+    def answered(self, run: str, signal: str | None = None) -> None:
+        """A client was told that its run has begun, or that it has decided its signal."""
+        if (run, signal) not in self._received:
+            what = "its start" if signal is None else f"the signal {signal}"
+            self._blame(f"{run}: {what} was acknowledged before it was durable")
 
     def renewed(self, worker: str, lease: int) -> None:
         self._leases[worker] = self._clock.now() + lease
@@ -116,6 +139,7 @@ class Umpire:
 
     def claimed(self, worker: str, claimed: Claimed) -> None:
         head, now = claimed.head, self._clock.now()
+        self.seen(head.turn_id)
         holders = self._holders[head.run]
         if head.epoch in holders:
             self._blame(f"epoch {head.epoch} of {head.run} was given to two workers")
@@ -147,7 +171,7 @@ class Umpire:
                     keys[head.namespace, head.key] += 1
             after = heads[-1].run
         for told in self._turns.values():
-            if told.is_committed and told.write.seq > told.write.expected and told.write.turn_id not in found:
+            if told.is_answered and told.write.seq > told.write.expected and told.write.turn_id not in found:
                 self._blame(f"the committed turn {told.write.turn_id} of {told.write.run} is not in the log")
         self.wrong += [f"{times} runs have the key {key}" for (_, key), times in keys.items() if times > 1]
         return self.wrong
@@ -218,6 +242,18 @@ class _Journal(_Port):
 
         beneath.add_done_callback(tell)
         return heard
+
+    async def head(self, run: str) -> Head | None:
+        found: Head | None = await self._port.head(run)
+        if found is not None:
+            self._umpire.seen(found.turn_id)
+        return found
+
+    async def load(self, run: str) -> Loaded | None:
+        found: Loaded | None = await self._port.load(run)
+        if found is not None:
+            self._umpire.seen(found.head.turn_id)
+        return found
 
 
 class _Ownership(_Port):
