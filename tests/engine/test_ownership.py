@@ -10,8 +10,9 @@ import pytest
 
 from perdure.engine import ActivationContext, Engine, Reply
 from perdure.errors import IllegalCommand
-from perdure.model.commands import Signal
+from perdure.model.commands import Fail, Signal
 from perdure.model.events import SignalReceived
+from perdure.model.failures import Failure
 from perdure.testing.simloop import SimClock, pass_time, simulated
 from tests.engine.world import (
     NAMESPACE,
@@ -355,3 +356,29 @@ async def test_what_one_sender_was_told_is_accepted_is_decided_before_what_it_se
         assert await engine.send(NAMESPACE, run, Signal("extra", None, "2")) is Reply.DECIDED
         received = [event.id for event in await w.events(run) if isinstance(event, SignalReceived)]
         assert received == ["1", "2"]
+
+
+@simulated()
+async def test_an_attempt_that_an_earlier_owner_reports_as_failed_gives_way_to_the_next_one() -> None:
+    async with world() as w:
+        stopped: list[int] = []
+
+        async def work(context: ActivationContext) -> Any:
+            if context.attempt == 1:
+                try:
+                    await pass_time(60)
+                finally:
+                    stopped.append(context.attempt)
+            return context.attempt
+
+        w.handlers.add("work", work)
+        await w.define("one", step("work", attempts=2))
+        engine = await w.engine()
+        run = await w.start(engine, "one")
+        await until(lambda: w.handlers.count("work") == 1)
+        activation = next(iter(engine.runtime.roster.owned[run].running))
+        late = Fail(activation, 1, Failure("NODE_FAILED", "said by the worker that had it before", retryable=True))
+        assert await engine.send(NAMESPACE, run, late) is Reply.DECIDED
+        assert output_of(await w.ended(engine, run)) == 2
+        assert stopped == [1]
+        assert asyncio.get_running_loop().time() < 30

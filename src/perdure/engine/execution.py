@@ -101,8 +101,14 @@ class HandlerRunner:
             return  # it stays outstanding; the next owner executes it
         state = owned.state
         activation = state.activations.get(id)
-        if activation is None or activation.phase is not Phase.EXECUTING or id in owned.running:
+        if activation is None or activation.phase is not Phase.EXECUTING:
             return
+        under_way = owned.running.get(id)
+        if under_way is not None:
+            if under_way.attempt == activation.attempt:
+                return
+            # Somebody else has reported how that attempt ended: the worker that had the run before.
+            self._disown(under_way)
         try:
             work = owned.kernel.program.work(state, activation)
         except Exception as problem:
@@ -272,12 +278,16 @@ class HandlerRunner:
     def abandon(self, owned: OwnedRun) -> None:
         """The run belongs to somebody else now; nobody listens to its handlers here."""
         for execution in list(owned.running.values()):
-            execution.silent = True
-            if execution.is_wanted:
-                self._interrupt(execution, CancelDone(execution.id, unknown=True))
-            if execution.timer is not None:
-                execution.timer.cancel()
-        owned.running.clear()
+            self._disown(execution)
+
+    def _disown(self, execution: Execution) -> None:
+        """Tells the handler to stop, and hears nothing of it any more."""
+        del execution.owned.running[execution.id]
+        execution.silent = True
+        if execution.is_wanted:
+            self._interrupt(execution, CancelDone(execution.id, unknown=True))
+        if execution.timer is not None:
+            execution.timer.cancel()
 
     async def drain(self, grace: float) -> list[Execution]:
         """Begins nothing more and waits for what runs. Returns what had not ended by then."""
