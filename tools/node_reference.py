@@ -19,9 +19,9 @@ from perdure.programs.flow.nodetypes import ANY_OUTCOME, NodeType
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference" / "nodes"
 KINDS = {
-    "inline": "decided inside the turn",
-    "isolated": "executed, without outside effect",
-    "effect": "acts on the world",
+    "inline": "It is decided inside the turn.",
+    "isolated": "It is executed by a handler, without effect on the world.",
+    "effect": "It acts on the world, through a handler.",
 }
 
 
@@ -47,7 +47,7 @@ def page(kind: NodeType) -> Iterator[str]:
     about = module.strip().partition("\n\n")[2]
     if about:
         yield from (about, "")
-    yield f"It is {KINDS[kind.kind]}. Outcomes that its edges may name: {outcomes(kind)}."
+    yield f"{KINDS[kind.kind]} Outcomes that its edges may name: {outcomes(kind)}."
     schema = kind.config.model_json_schema()
     if schema.get("properties"):
         yield from ("", "## Configuration", "")
