@@ -7,9 +7,10 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+from msgspec import Meta
 
 from perdure.errors import SettingsInvalid
 
@@ -18,19 +19,32 @@ DEFAULT_FILE = "perdure.toml"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+Level = Literal["CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG", "TRACE"]
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    database_url: str = "sqlite:///perdure.db"
-    """sqlite:///relative/or//absolute.db, postgresql://user@host/name, or memory://"""
-    host: str = "127.0.0.1"
-    port: int = 8000
-    namespace: str = "default"
-    lease_seconds: float = 30.0
+    database_url: Annotated[str, Meta(min_length=1)] = "sqlite:///perdure.db"
+    """The database: a URL as below."""
+    host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
+    """The address that `perdure dev` listens on. A loopback address, as this release has no login."""
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8000
+    """The port that `perdure dev` listens on; 0 is any free one."""
+    namespace: Annotated[str, Meta(min_length=1, max_length=256)] = "default"
+    """To which namespace everything that this process starts, lists and changes belongs."""
+    lease_seconds: Seconds = 30.0
     """A worker that has not been heard of for so long is taken for dead."""
-    poll_seconds: float = 1.0
-    max_runs: int = 10_000
-    handler_slots: int = 1_000
-    handler_threads: int = 16
-    log_level: str = "INFO"
+    poll_seconds: Seconds = 1.0
+    """How late work is found at most when the hint about it was lost."""
+    max_runs: Count = 10_000
+    """Runs that one process holds at once. Starts beyond it are refused with BUSY."""
+    handler_slots: Count = 1_000
+    """`async` steps that one process executes at once."""
+    handler_threads: Count = 16
+    """Plain functions that one process executes at once, each in a thread."""
+    log_level: Level = "INFO"
+    """From which level on `perdure dev` reports on standard error; small letters will do."""
 
 
 def load_settings(
@@ -41,8 +55,9 @@ def load_settings(
     """Raises SettingsInvalid naming the setting, where it came from, and what would be right."""
     environ = os.environ if environ is None else environ
     found: dict[str, tuple[Any, str]] = {}
-    path = Path(file or environ.get(PREFIX + "CONFIG") or DEFAULT_FILE)
-    if file is not None and not path.exists():
+    named = file or environ.get(PREFIX + "CONFIG")
+    path = Path(named or DEFAULT_FILE)
+    if named and not path.exists():
         raise SettingsInvalid(f"the settings file {path} does not exist")
     if path.exists():
         for name, value in _read_file(path).items():
@@ -57,15 +72,17 @@ def load_settings(
         if name not in Settings.__struct_fields__:
             known = ", ".join(Settings.__struct_fields__)
             raise SettingsInvalid(f"{origin} has an unknown setting {name!r}", expected=f"one of {known}")
+    given = {name: value for name, (value, _) in found.items()}
+    if isinstance(given.get("log_level"), str):
+        given["log_level"] = given["log_level"].upper()
     try:
-        settings = msgspec.convert({name: value for name, (value, _) in found.items()}, Settings, strict=False)
+        return msgspec.convert(given, Settings, strict=False)
     except msgspec.ValidationError as problem:
-        name = str(problem).rpartition("$.")[2].rstrip("`")
+        told, _, place = str(problem).partition(" - at `$.")
+        name = place.rstrip("`")
         origin = found[name][1] if name in found else "settings"
-        raise SettingsInvalid(f"{origin}: {problem}", setting=name) from None
-    if not 0 <= settings.port <= 65_535:
-        raise SettingsInvalid(f"{found['port'][1]}: there is no port {settings.port}", expected="0 to 65535")
-    return settings
+        levels = f"one of {', '.join(get_args(Level))}" if name == "log_level" else None
+        raise SettingsInvalid(f"{origin}: {told}", expected=levels, setting=name) from None
 
 
 def _read_file(path: Path) -> dict[str, Any]:
