@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -20,7 +20,7 @@ Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON fo
 
 @app.command
 def run(
-    file: Path | None = None,
+    file: Annotated[Path | None, Parameter(help="The flow document.")] = None,
     *,
     input: Annotated[str | None, Parameter(help="The run's input as JSON, or @FILE.")] = None,
     database: Database = None,
@@ -38,7 +38,7 @@ def run(
 
 
 @app.command
-def validate(*files: Path, json: Json = False) -> None:
+def validate(*files: Annotated[Path, Parameter(help="Flow documents.")], json: Json = False) -> None:
     """Check flow documents and name every mistake at once. Executes nothing."""
     from perdure.cli.checking import validate_files
 
@@ -48,8 +48,8 @@ def validate(*files: Path, json: Json = False) -> None:
 @app.command
 def dev(
     *,
-    host: str | None = None,
-    port: int | None = None,
+    host: Annotated[str | None, Parameter(help="The loopback address to listen on.")] = None,
+    port: Annotated[int | None, Parameter(help="The port to listen on; 0 is any free one.")] = None,
     database: Database = None,
     app: Annotated[str | None, Parameter(help="package.module:attribute with step functions.")] = None,
 ) -> None:
@@ -80,8 +80,8 @@ def simulate(
     *,
     seed: Annotated[int | None, Parameter(help="Run this one seed and print its log.")] = None,
     seeds: Annotated[int, Parameter(help="How many seeds to run.")] = 100,
-    start: int = 0,
-    size: str = "small",
+    start: Annotated[int, Parameter(help="The first of them.")] = 0,
+    size: Annotated[Literal["small", "medium", "large"], Parameter(help="How many workers and runs.")] = "small",
 ) -> None:
     """Deterministic simulation of several workers with faults; any seed reproduces byte for byte."""
     from perdure.testing.simulate import main as simulation

@@ -38,7 +38,11 @@ class RetryDoc(Part):
 
 
 class JoinDoc(Part):
-    rule: Literal["all", "any", "first", "n_of_m"] = "all"
+    rule: Literal["all", "any", "first", "n_of_m"] = Field(
+        "all",
+        description="Which edges it takes to begin: `all` that lead here, taken or dead; `any` taken one, each time; "
+        "the `first` taken one; the first `n` taken ones.",
+    )
     n: int = Field(1, ge=1, description="How many edges must be taken (n_of_m).")
     cancel_rest: bool = Field(False, description="When satisfied, withdraw what could only still arrive here.")
     blocking: bool = Field(False, description="The next round waits until every edge of this one has arrived.")
@@ -51,72 +55,86 @@ class MilestoneDoc(Part):
 
 
 class NodeDoc(Part):
-    id: Id
-    type: str = Field(min_length=1, max_length=64)
-    label: str | None = None
-    comment: str | None = None
-    position: dict[str, float] | None = None
-    parent: Id | None = Field(None, description="The loop whose body this node belongs to.")
-    config: dict[str, Any] = Field(default_factory=dict)
-    join: JoinDoc | Literal["all", "any", "first"] = Field(default_factory=JoinDoc)
-    condition: str | None = Field(
-        None, description="If false, the node is skipped: its output is null and its edges are taken."
+    id: Id = Field(description="Its name in edges, expressions, logs and keys; unique, whatever the case.")
+    type: str = Field(min_length=1, max_length=64, description="One of the node types.")
+    label: str | None = Field(None, description="What a picture shows. Changes nothing.")
+    comment: str | None = Field(None, description="For readers. Changes nothing.")
+    position: dict[str, float] | None = Field(None, description="Where an editor draws the node. Changes nothing.")
+    parent: Id | None = Field(None, description="The loop or group whose body this node belongs to.")
+    config: dict[str, Any] = Field(default_factory=dict, description="What the node type asks for.")
+    join: JoinDoc | Literal["all", "any", "first"] = Field(
+        default_factory=JoinDoc, description="When the edges that lead here let the node begin."
     )
-    retry: RetryDoc | None = None
+    condition: str | None = Field(
+        None, description="An expression. If false, the node is skipped: its output is null and its edges are taken."
+    )
+    retry: RetryDoc | None = Field(None, description="How failures that may pass are tried again. Without it: never.")
     timeout: Duration | None = Field(None, description="How long one attempt may take.")
     compensate: Id | None = Field(None, description="The node that undoes this one.")
-    compensate_on_cancel: bool = False
+    compensate_on_cancel: bool = Field(False, description="Also undo it when the run is cancelled.")
     at_most_once: bool = Field(False, description="Never repeated when its outcome is unknown.")
     mutex: str | None = Field(None, max_length=128, description="Nodes with the same name never run at the same time.")
     race: str | None = Field(
         None, max_length=128, description="Of the waiting nodes with the same name the first wins."
     )
     cancels: list[Id] = Field(default_factory=list, description="Nodes that are withdrawn when this one completes.")
-    milestone: MilestoneDoc | None = None
-    queue: str | None = Field(None, max_length=128)
+    milestone: MilestoneDoc | None = Field(None, description="After and before which nodes this one may begin.")
+    queue: str | None = Field(
+        None, max_length=128, description="Kept, and not used yet: the owner of the run executes its nodes."
+    )
     missing: Literal["strict", "lenient"] | None = Field(
         None, description="Templates of this node whose value is missing: fail, or keep the placeholder's text."
     )
 
 
 class EdgeDoc(Part):
-    id: Id | None = None
-    source: Id
-    target: Id
+    id: Id | None = Field(None, description="A name of its own, if it needs one; unique.")
+    source: Id = Field(description="The node that it leaves.")
+    target: Id = Field(description="The node that it leads to.")
     outcome: str | None = Field(
         None, max_length=128, description="Taken only with this outcome: true, false, error, timeout, a choice."
     )
     when: str | None = Field(None, description="An expression; the edge is taken only if it is true.")
     tokens: int = Field(1, ge=1, le=1000, description="How many threads start here when the edge is taken.")
-    label: str | None = None
+    label: str | None = Field(None, description="What a picture shows. Changes nothing.")
 
 
 class SettingsDoc(Part):
     max_parallel: int | None = Field(
         None, ge=1, description="How many activations may execute at once; 1 is strictly sequential."
     )
-    barrier: Literal["none", "layer"] = "none"
+    barrier: Literal["none", "layer"] = Field(
+        "none", description="`layer`: no node begins before everything in the layers before it has ended."
+    )
     on_failure: Id | None = Field(None, description="The node to which an unhandled failure leads.")
     after: list[Id] = Field(
         default_factory=list,
         description="Nodes that run when everything else has ended; they cannot change the result.",
     )
-    compensation: Literal["strict", "best_effort", "skip"] = "strict"
-    missing: Literal["strict", "lenient"] = "strict"
+    compensation: Literal["strict", "best_effort", "skip"] = Field(
+        "strict", description="If undoing fails: stop there, or go on with the rest; or undo nothing at all."
+    )
+    missing: Literal["strict", "lenient"] = Field(
+        "strict", description="Templates whose value is missing: fail, or keep the placeholder's text."
+    )
     limits: dict[str, int | str] = Field(default_factory=dict, description="Lower limits than the namespace allows.")
 
 
 class FlowDocument(Part):
-    kind: Literal["flow"] = "flow"
-    id: Id | None = None
-    name: str | None = Field(None, max_length=256)
-    description: str | None = None
-    schedule: str | None = Field(None, description="A cron line: five fields.")
-    timezone: str | None = None
-    input_schema: dict[str, Any] | None = None
-    nodes: list[NodeDoc]
-    edges: list[EdgeDoc] = Field(default_factory=list)
-    settings: SettingsDoc = Field(default_factory=SettingsDoc)
+    kind: Literal["flow"] = Field("flow", description="What the document is.")
+    id: Id | None = Field(None, description="The id of the definition, unless whoever saves it gives one.")
+    name: str | None = Field(None, max_length=256, description="A title. Changes nothing.")
+    description: str | None = Field(None, description="For readers. Changes nothing.")
+    schedule: str | None = Field(
+        None, description="A cron line: five fields. Checked and kept; nothing starts runs by it yet."
+    )
+    timezone: str | None = Field(None, description="The IANA name of the zone in which `schedule` is meant.")
+    input_schema: dict[str, Any] | None = Field(
+        None, description="A JSON Schema. A run whose input does not fit is not started."
+    )
+    nodes: list[NodeDoc] = Field(description="What there is to do. Exactly one is the start.")
+    edges: list[EdgeDoc] = Field(default_factory=list, description="Which node comes after which.")
+    settings: SettingsDoc = Field(default_factory=SettingsDoc, description="What holds for the whole flow.")
 
 
 def semantic(document: Any) -> Any:

@@ -33,14 +33,23 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one run may use. Per namespace, recorded when the run starts; each has an error code of its own."""
 
     active_time: int = 30 * MINUTE
+    """How long steps may be executing in all. Time that is slept or waited does not count."""
     activations: int = 10_000
+    """Executions of nodes in all, iterations of loops included."""
     depth: int = 5
+    """Loops and groups inside one another."""
     iterations: int = 10_000
+    """Items of one loop."""
     data: int = 10 * MIB
+    """Bytes of JSON that the nodes have given in all; outputs of up to 64 bytes are not counted."""
     accumulator: int = 10 * MIB
+    """Bytes of JSON that the iterations of one loop have given."""
     pending_signals: int = 10_000
+    """Signals that have come and that nobody has consumed."""
     child_depth: int = 16
+    """Runs started by runs, inside one another."""
     max_errors: int = 10
+    """Failures in a row that an edge or the failure node took care of."""
     deliveries: int = 3
     """How many workers may die on one activation before it is set aside."""
     generation_events: int = 20_000

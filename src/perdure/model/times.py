@@ -61,7 +61,12 @@ Duration = Annotated[
     str | int | float,
     BeforeValidator(_check),
     Field(description="Seconds, or text like 30s, 5m, 1h30m, 2d, PT1H."),
-    WithJsonSchema({"anyOf": [{"type": "string", "examples": ["30s", "5m", "2d"]}, {"type": "number", "minimum": 0}]}),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "examples": ["30s", "5m", "2d"]}, {"type": "number", "minimum": 0}],
+            "x-perdure": "duration",
+        }
+    ),
 ]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
