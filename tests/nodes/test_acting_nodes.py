@@ -171,6 +171,12 @@ def test_messages() -> None:
     assert failure(node("publish", {"type": "${input.t}"}), input={"t": 5}).code == "MESSAGE_INVALID"
 
 
+@pytest.mark.parametrize("field", ["type", "key"])
+def test_a_message_whose_type_or_key_not_every_store_can_keep_is_not_published(field: str) -> None:
+    config = {"type": "t", field: "${base64_decode('AA==')}"}
+    assert failure(node("publish", config)).code == "MESSAGE_INVALID"
+
+
 def test_a_message_of_a_completion_node_is_published_too() -> None:
     after = node("publish", {"type": "ended", "payload": "${data.status}"}, id="tell")
     document = row(node("json", {"data": 1}))

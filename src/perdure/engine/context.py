@@ -100,5 +100,6 @@ class ActivationContext:
         return self._execution.runner.time.now()
 
     def heartbeat(self, details: Json = None) -> None:
-        """Records how far it has come; a later attempt finds it in `last_heartbeat`. May be called from any thread."""
+        """Records how far it has come; a later attempt finds it in `last_heartbeat`. May be called from any thread.
+        Raises InvalidInput for what is not JSON."""
         self._execution.runner.heartbeat(self._execution, details)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from perdure.engine.answers import Answer, OwnershipLost, Reply
-from perdure.engine.outputs import purified
+from perdure.engine.outputs import purified, purified_object
 from perdure.errors import Busy, NotFound, StoreUnavailable
 from perdure.kernel.legality import COMMANDS, Condition
 from perdure.kernel.legality import Answer as Legality
 from perdure.kernel.state import RunState
 from perdure.kernel.turn import refusal
 from perdure.model.codec import encode_command
-from perdure.model.commands import Command, RetryRun, Signal
+from perdure.model.commands import Cancel, Command, RecordSideEffect, RetryRun, SetAttributes, Signal, Suspend
+from perdure.model.values import check_name, check_text
 from perdure.ports.inbox import Sent
 from perdure.ports.journal import Head
 
@@ -128,7 +129,21 @@ def _too_late(head: Head, command: Command) -> Reply:
 def _purified(command: Command, request_id: str | None) -> Command:
     """Its values as a replay would have them, and nothing that the caller could still change. A signal without an id
     gets that of its request: the inbox forgets requests when they are answered, a run never forgets a signal's id."""
-    if not isinstance(command, Signal):
-        return command
-    payload, _ = purified(command.payload)
-    return msgspec.structs.replace(command, payload=payload, id=command.id if command.id is not None else request_id)
+    match command:
+        case Signal():
+            check_name(command.name, "/name")
+            if command.id is not None:
+                check_name(command.id, "/id")
+            payload, _ = purified(command.payload, "/payload")
+            return replace(command, payload=payload, id=command.id if command.id is not None else request_id)
+        case SetAttributes():
+            for name in command.values:
+                check_name(name, "/values")
+            return SetAttributes(purified_object(command.values, "/values")[0])
+        case RecordSideEffect():
+            return RecordSideEffect(check_name(command.key, "/key"), purified(command.value, "/value")[0])
+        case Cancel() | Suspend() if command.reason is not None:
+            check_text(command.reason, "/reason")
+        case _:
+            pass
+    return command

@@ -8,6 +8,7 @@ unknown and what it says later is not heard. Its slot stays taken until it reall
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 from perdure.engine.answers import Letter
 from perdure.engine.context import ActivationContext
 from perdure.engine.handlers import HandlerSpec, NodeHandlers
+from perdure.engine.outputs import purified
 from perdure.engine.reports import cancelled_itself, completed, failed, timed_out
+from perdure.errors import InvalidInput, TooMuch
 from perdure.model.commands import CancelDone, Command, Fail, Heartbeat
 from perdure.model.failures import Failure
 from perdure.model.statuses import Phase
@@ -318,10 +321,20 @@ class HandlerRunner:
     # -- heartbeats --------------------------------------------------------------------------------
 
     def heartbeat(self, execution: Execution, details: Json) -> None:
-        if execution.spec.blocking:
-            self._runtime.loop.call_soon_threadsafe(self._hear, execution, details)
-        else:
+        """Raises where the handler is: what is no JSON would otherwise be found out only by the run's next turn, which
+        can do nothing about it. Handlers may have threads of their own, so it is looked where this one is."""
+        try:
+            details, size = purified(details)
+        except InvalidInput as problem:
+            said = f"what the heartbeat says: {problem.message}"
+            raise InvalidInput(said, pointer=problem.pointer, expected=problem.expected) from problem
+        most = execution.owned.state.limits.data
+        if size > most:
+            raise TooMuch(f"a heartbeat of {size} bytes; the run may hold {most}", limit=most)
+        if threading.get_ident() == self._runtime.thread:
             self._hear(execution, details)
+        else:
+            self._runtime.loop.call_soon_threadsafe(self._hear, execution, details)
 
     def _hear(self, execution: Execution, details: Json) -> None:
         """Records it now if the last one is long enough ago, else the newest one when that is so."""

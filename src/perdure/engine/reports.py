@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from perdure.engine.handlers import ActivationError, Result
-from perdure.engine.outputs import purified
+from perdure.engine.outputs import purified, purified_object
 from perdure.errors import InvalidInput, PerdureError
 from perdure.model.commands import Complete, Fail
 from perdure.model.failures import Failure, failure_from
+from perdure.model.policies import SECOND
 from perdure.model.values import check_name
 
+_LONGEST_PAUSE = 366 * 24 * 3600 * SECOND
 _MESSAGE = 2_000
 """Characters of an exception's message that are kept."""
 
@@ -22,27 +26,26 @@ def completed(id: int, attempt: int, returned: Any) -> Complete | Fail:
             if returned.outcome is not None:
                 check_name(returned.outcome, "/outcome")
             if returned.vars is not None:
-                variables, more = purified(dict(returned.vars))
+                variables, more = purified_object(returned.vars, "/vars")
                 return Complete(id, attempt, output, returned.outcome, variables, size + more)
             return Complete(id, attempt, output, returned.outcome, None, size)
         output, size = purified(returned)
     except InvalidInput as problem:
-        message = (
-            f"what the handler returned is {problem.message}" if problem.message.startswith("not") else problem.message
-        )
-        return Fail(
-            id,
-            attempt,
-            Failure("OUTPUT_INVALID", message, details={"pointer": problem.pointer} if problem.pointer else None),
-        )
+        place = f" at {problem.pointer}" if problem.pointer else ""
+        message = f"what the handler returned cannot be kept: {problem.message}{place}"
+        details = {"pointer": problem.pointer} if problem.pointer else None
+        return Fail(id, attempt, Failure("OUTPUT_INVALID", message, details=details))
     return Complete(id, attempt, output, None, None, size)
 
 
 def failed(id: int, attempt: int, problem: BaseException) -> Fail:
+    """Never raises, whatever it is that the handler has raised."""
     if isinstance(problem, ActivationError):
         return _as_it_says(id, attempt, problem)
     if isinstance(problem, PerdureError):
-        return Fail(id, attempt, failure_from(problem))
+        failure = failure_from(problem)
+        kept = _kept(failure.details)
+        return Fail(id, attempt, msgspec.structs.replace(failure, message=_readable(problem), details=kept))
     # What user code raises may pass with time, as far as we know; a retry policy decides whether it is tried again.
     message = _readable(problem)
     return Fail(
@@ -51,14 +54,34 @@ def failed(id: int, attempt: int, problem: BaseException) -> Fail:
 
 
 def _as_it_says(id: int, attempt: int, error: ActivationError) -> Fail:
-    wait = None if error.retry_after is None else max(0, int(error.retry_after * 1_000_000))
-    message = _readable(error)
+    output, details = None, _kept(error.details)
     try:
         output, _ = purified(error.output)
-        details = purified(error.details)[0] if error.details is not None else None
     except InvalidInput:
-        output, details = None, {"note": "its partial output was not JSON and is left out"}
-    return Fail(id, attempt, Failure(str(error.code), message, error.retryable, None, wait, details), output)
+        details = {**(details or {}), "note": "its partial output was not JSON and is left out"}
+    code, message = _plain(error.code) or "NODE_FAILED", _readable(error)
+    return Fail(id, attempt, Failure(code, message, bool(error.retryable), None, _pause(error), details), output)
+
+
+def _kept(details: Any) -> dict[str, Any] | None:
+    """As much of an error's details as is JSON: they are there to help, so one that is odd does not cost the others."""
+    if not isinstance(details, dict):
+        return None
+    kept: dict[str, Any] = {}
+    for name, value in details.items():
+        try:
+            kept |= purified_object({name: value}, "")[0]
+        except InvalidInput:
+            kept["note"] = "what was not JSON is left out"
+    return kept or None
+
+
+def _pause(error: ActivationError) -> int | None:
+    """What is no duration asks for nothing."""
+    try:
+        return None if error.retry_after is None else min(max(0, int(error.retry_after * SECOND)), _LONGEST_PAUSE)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def timed_out(id: int, attempt: int) -> Fail:
@@ -71,11 +94,16 @@ def cancelled_itself(id: int, attempt: int) -> Fail:
 
 
 def _readable(problem: BaseException) -> str:
-    try:
-        text = str(problem).encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
-    except Exception:
-        text = ""
+    text = _plain(problem)
     name = type(problem).__name__
     if isinstance(problem, KeyError | SystemExit | StopIteration):
         return f"{name}: {text}"[:_MESSAGE]  # their text alone says nothing
     return text[:_MESSAGE] or name
+
+
+def _plain(said: object) -> str:
+    """As a text that every store can keep."""
+    try:
+        return str(said).encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    except Exception:
+        return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import threading
 from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
@@ -46,6 +47,7 @@ class Runtime:
         ids: Ids,
     ) -> None:
         self.loop = asyncio.get_running_loop()
+        self.thread = threading.get_ident()
         self.context = contextvars.Context()
         """Handlers begin in a copy of this one, so that nothing leaks from one into the next."""
         self.store = store

@@ -9,9 +9,9 @@ import msgspec
 
 from perdure.engine.answers import StartRefused
 from perdure.engine.library import Edition
-from perdure.engine.outputs import purified
+from perdure.engine.outputs import purified, purified_object
 from perdure.engine.owned import OwnedRun
-from perdure.errors import Busy, KeyReused, StoreUnavailable
+from perdure.errors import Busy, KeyReused, StoreUnavailable, TooMuch
 from perdure.model.commands import Start
 from perdure.model.effects import StartChild
 from perdure.model.events import ParentLink
@@ -51,16 +51,21 @@ class Starts:
         lookups: dict[str, Any] | None,
         limits: Limits | None,
     ) -> Started:
-        """Raises NotFound, InvalidInput, KeyReused, Busy."""
+        """Raises NotFound, InvalidInput, TooMuch, KeyReused, Busy."""
         runtime = self._runtime
         self._check_room()
-        input, _ = purified(input)
+        input, size = purified(input, "/input")
+        thread = purified_object(thread, "/thread")[0] if thread is not None else None
+        lookups = purified_object(lookups, "/lookups")[0] if lookups is not None else None
         asked = content_hash([definition, version, input, thread]) if key is not None else None
         for _ in range(_TRIES):
             edition = runtime.library.find(namespace, definition, version)
             if edition is None:
                 edition = await runtime.library.get(namespace, definition, version)
             command = self._command(edition, input, trigger, key, None, thread, lookups, limits or DEFAULT_LIMITS)
+            if size > command.limits.data:
+                most = command.limits.data
+                raise TooMuch(f"an input of {size} bytes; the run may hold {most}", pointer="/input", limit=most)
             run = runtime.ids.run()
             try:
                 await self._begin(namespace, run, edition, command, asked)

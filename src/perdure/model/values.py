@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
 import msgspec
 
 from perdure.errors import InvalidInput
+from perdure.model.problems import pointed
 
 Json = Any
 
@@ -19,19 +21,73 @@ MAX_DEPTH = 64
 MAX_INT_BITS = 1024
 INLINE_BYTES = 4096
 """A value whose JSON is longer is kept in a blob and only referred to by the log."""
+_SAID = 200
+"""Characters of somebody else's message that are passed on."""
 
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
+_REFUSED = (TypeError, ValueError, RecursionError, OverflowError)
+"""What msgspec raises for what it cannot write; half a character is a ValueError too."""
 
 
 def encode_json(value: Json) -> bytes:
     """Compact JSON. Raises `InvalidInput` for what is not JSON; never writes NaN as null."""
     try:
-        return _encode(value)
-    except (TypeError, ValueError, UnicodeEncodeError, RecursionError, OverflowError) as problem:
-        raise InvalidInput(
-            f"not a JSON value: {problem}", expected="null, boolean, number, string, list or object"
-        ) from problem
+        data = _encode(value)
+    except _REFUSED as problem:
+        raise _refusal(value, problem) from problem
+    if b"null" in data and msgspec.json.decode(data) != value:
+        # It has changed on the way, and one of its nulls may have been NaN: msgspec writes that so.
+        _check_finite(msgspec.to_builtins(value, str_keys=True), "")
+    return data
+
+
+def _check_finite(value: Json, pointer: str) -> None:
+    if isinstance(value, float):
+        _check_number(value, pointer)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _check_finite(item, f"{pointer}/{index}")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_finite(item, pointed(pointer, key))
+
+
+def _refusal(value: Json, problem: Exception, pointer: str = "", depth: int = 0) -> InvalidInput:
+    """What exactly cannot be written, and its place. Slow, and only for errors."""
+    if depth > MAX_DEPTH:
+        return InvalidInput(f"nested deeper than {MAX_DEPTH} levels", pointer=pointer)
+    try:
+        if isinstance(value, str | int) or value is None:
+            check_json(value, pointer)
+    except InvalidInput as found:
+        return found
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        for key in value:
+            if (wrong := _unwritable({key: None})) is not None:
+                shown = repr(key).encode("ascii", "backslashreplace").decode()[:64]
+                return InvalidInput(f"{shown} cannot be the key of an object", pointer=pointer, expected="a string")
+        parts = value.items()
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = enumerate(value)
+    for key, part in parts:
+        if (wrong := _unwritable(part)) is not None:
+            return _refusal(part, wrong, pointed(pointer, str(key)), depth + 1)
+    said = str(problem).encode("ascii", "backslashreplace").decode()
+    return InvalidInput(
+        f"not a JSON value: {said}"[:_SAID],
+        pointer=pointer or None,
+        expected="null, boolean, number, string, list or object",
+    )
+
+
+def _unwritable(value: Json) -> Exception | None:
+    try:
+        _encode(value)
+    except _REFUSED as problem:
+        return problem
+    return None
 
 
 def decode_json(data: bytes | str) -> Json:
@@ -64,15 +120,14 @@ def check_json(value: Json, pointer: str = "", depth: int = 0) -> None:
         if value.bit_length() > MAX_INT_BITS:
             raise InvalidInput(f"an integer of more than {MAX_INT_BITS} bits", pointer=pointer)
     elif isinstance(value, float):
-        if not isfinite(value):
-            raise InvalidInput(f"{value} is not a JSON number", pointer=pointer, expected="a finite number")
+        _check_number(value, pointer)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             check_json(item, f"{pointer}/{index}", depth + 1)
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise InvalidInput(f"the key {key!r} is not a string", pointer=pointer)
+                raise InvalidInput(f"the key {key!r} is not a string"[:_SAID], pointer=pointer)
             _check_text(key, pointer)
             check_json(item, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", depth + 1)
     else:
@@ -90,6 +145,19 @@ def check_name(value: Json, pointer: str = "") -> str:
         raise InvalidInput(f"a name of {len(value)} characters", pointer=pointer, expected=f"1 to {MAX_NAME}")
     _check_text(value, pointer)
     return value
+
+
+def check_text(value: Json, pointer: str = "") -> str:
+    """A text of any length, such as a reason."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{type(value).__name__} is no text", pointer=pointer, expected="a text")
+    _check_text(value, pointer)
+    return value
+
+
+def _check_number(number: float, pointer: str) -> None:
+    if not isfinite(number):
+        raise InvalidInput(f"{number} is not a JSON number", pointer=pointer, expected="a finite number")
 
 
 def _check_text(text: str, pointer: str) -> None:

@@ -41,6 +41,8 @@ def plan(prepared: Prepared, moment: Plan) -> Directive:
     key = moment.resolve(prepared.key) if prepared.key is not None else None
     if key is not None and not isinstance(key, str):
         key = str(key)
+    if "\0" in type or "\0" in (key or ""):
+        return Refuse(Failure("MESSAGE_INVALID", "a NUL character in the type or the key of a message"))
     return Done(message=Message(type, input_or(prepared.payload, moment), key))
 
 
