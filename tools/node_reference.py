@@ -101,7 +101,8 @@ def written_type(details: dict[str, Any]) -> str:
             return " or ".join(dict.fromkeys(kinds))
     if details.get("type") == "array":
         return f"list of {written_type(details.get('items', {}))}"
-    return {"string": "text", "integer": "whole number"}.get(details.get("type", ""), details.get("type", "any value"))
+    name = str(details.get("type", "any value"))
+    return {"string": "text", "integer": "whole number"}.get(name, name)
 
 
 def main() -> int:

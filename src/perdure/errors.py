@@ -19,7 +19,7 @@
     │   ├── ValueMissing            VALUE_MISSING        strict mode: a path leads nowhere
     │   ├── ExpressionLimit         EXPRESSION_LIMIT     would cost more steps or bytes than allowed
     │   └── ReferenceCycle          REFERENCE_CYCLE      a → b → a
-    ├── RunEnded                    RUN_FAILED …         asked for the result of a run that did not complete
+    ├── RunEnded                    RUN_ENDED            409   asked for the result of a run that did not complete
     ├── StoreError                  the database's fault
     │   ├── StoreUnavailable        STORE_UNAVAILABLE    503   cannot be reached, or a call took too long; retry
     │   ├── CommitUnknown           COMMIT_UNKNOWN       503   the answer to a commit was lost: re-read before deciding

@@ -34,18 +34,23 @@ def test_the_readmes_example_runs_and_fits_on_a_screen(tmp_path: Path) -> None:
     assert "'paid': True" in done.stdout
 
 
-WALKS = [page for page in PAGES if "<!-- file:" in page.read_text()]
+BLOCK = re.compile(r"(?:<!-- (file: (\S+)|prints|by hand) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
+WALKS = [page for page in PAGES if "<!-- file:" in page.read_text() and "<!-- requests -->" not in page.read_text()]
 
 
 @pytest.mark.parametrize("page", WALKS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_reader_who_follows_the_page_gets_through(page: Path, tmp_path: Path) -> None:
-    """Blocks with a file name are written to that file; shell blocks are run, in the order of the page."""
+    """Blocks with a file name are written to that file; shell blocks are run, in the order of the page. A block that
+    says what is printed is compared with what the one before it printed; in it, … stands for anything."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    parts = re.findall(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", page.read_text(), re.DOTALL)
-    for name, language, text in parts:
+    printed = ""
+    for mark, name, language, text in BLOCK.findall(page.read_text()):
         if name:
             (tmp_path / name).write_text(text)
-        elif language == "sh":
+        elif mark == "prints":
+            pattern = ".*?".join(re.escape(part) for part in text.split("…"))
+            assert re.fullmatch(pattern, printed, re.DOTALL), f"not what the page says:\n{printed}\nbut:\n{text}"
+        elif language == "sh" and mark != "by hand":
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", text],
                 cwd=tmp_path,
@@ -55,6 +60,7 @@ def test_a_reader_who_follows_the_page_gets_through(page: Path, tmp_path: Path) 
                 timeout=60,
                 check=False,
             )
+            printed = done.stdout
             assert done.returncode == 0, text + done.stdout + done.stderr
 
 
@@ -65,13 +71,31 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert not missing
 
 
+def anchors(page: Path) -> set[str]:
+    """The places of a page that a link can name: headings, as they are turned into names, and named ones."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(
+        re.findall(r'<a id="([^"]+)">', text)
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_anchor_is_there(page: Path) -> None:
+    links = re.findall(r"\]\((?!http)([^)#\s]*)#([^)\s]+)\)", page.read_text())
+    missing = [f"{link}#{name}" for link, name in links if name not in anchors((page.parent / link) if link else page)]
+    assert not missing
+
+
 def test_the_makefile_has_the_commands_of_the_readme() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-@pytest.mark.parametrize("tool", ["state_page.py", "node_reference.py"])
+@pytest.mark.parametrize(
+    "tool", [*sorted(path.name for path in (ROOT / "tools").glob("*_page.py")), "node_reference.py"]
+)
 def test_pages_that_are_made_are_up_to_date(tool: str) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / tool, "--check"], capture_output=True, text=True, timeout=60, check=False

@@ -1,0 +1,288 @@
+"""What each code means and what to do about it. `error_page.py` wants words for every code, and no others."""
+
+from __future__ import annotations
+
+Words = tuple[str, str]
+"""Meaning, remedy."""
+
+ERRORS: dict[str, Words] = {
+    "INTERNAL": ("The root of the tree; over HTTP, a mistake of ours.", "See the log of the server, and report it."),
+    "CALLER": ("The kind of errors that the caller can mend.", "Never given itself."),
+    "INVALID_INPUT": (
+        "A value that is not allowed here: NaN, a NUL character, an unknown field, an input that the schema refuses.",
+        "`pointer` says where, `expected` what would be right.",
+    ),
+    "DOCUMENT_INVALID": (
+        "A document with mistakes was not saved. `problems` lists all of them.",
+        "See [problems of documents](#problems-of-documents).",
+    ),
+    "NOT_JSON": ("The body of a request is not called JSON.", "Send `Content-Type: application/json`."),
+    "FORBIDDEN": (
+        "The request came by another name than localhost, or from a page of another site.",
+        "Call the server as 127.0.0.1, from this machine. Put a proxy that authenticates before it for others.",
+    ),
+    "NOT_FOUND": (
+        "There is no such run, definition, version or step in this namespace.",
+        "Check the name and the namespace; register the step.",
+    ),
+    "CONFLICT": ("The kind of errors where a request contradicts what is already so.", "Never given itself."),
+    "ILLEGAL_COMMAND": (
+        "The status of the run does not allow it, such as a signal for one that has ended.",
+        "See [which command is allowed when](../explanation/states.md).",
+    ),
+    "KEY_REUSED": (
+        "A start with the idempotency key of another one, and other content.",
+        "Use a key of its own for each thing that is to happen once.",
+    ),
+    "DRAFT_CHANGED": ("Somebody else has saved the draft in between.", "Read it again, and apply the change to that."),
+    "TOO_MUCH": (
+        "Larger than a published limit.",
+        "See [sizes](settings.md#fixed-sizes) and [limits](settings.md#limits).",
+    ),
+    "BUSY": (
+        "The process has all the runs that it may hold, or the run all the commands; or the process is closing.",
+        "Repeat the same call later. Raise `max_runs`, or add a process.",
+    ),
+    "EXPRESSION": ("The kind of errors in expressions and templates.", "Never given itself."),
+    "EXPRESSION_SYNTAX": ("The text cannot be compiled.", "`line` and `column` say where it ceases to make sense."),
+    "EXPRESSION_FAILED": (
+        "Wrong types, division by zero, a result that is not a finite number.",
+        "Convert with `int`, `float`, `str`; ask with `??` or `exists`.",
+    ),
+    "VALUE_MISSING": (
+        "A path leads nowhere.",
+        "Mend the path; ask with `??` or `?.`; or set `missing` to `lenient` for templates.",
+    ),
+    "EXPRESSION_LIMIT": (
+        "It would take more steps, items or bytes than it may.",
+        "Do it in several nodes, in a loop, or in a Python step.",
+    ),
+    "REFERENCE_CYCLE": ("Definitions need one another in a circle.", "Break the circle; `cycle` names its members."),
+    "RUN_ENDED": (
+        "The result was asked for of a run that ended as FAILED, CANCELLED or TIMED_OUT. `failure` says why.",
+        "Remove the cause, then `retry` the run or start another.",
+    ),
+    "STORE": (
+        "The database refused in a way that has no code of its own.",
+        "The message has the words of the database.",
+    ),
+    "STORE_UNAVAILABLE": (
+        "The database cannot be reached or did not answer in time, or this process has no lease at the moment.",
+        "Repeat the same call; with an idempotency key nothing happens twice.",
+    ),
+    "COMMIT_UNKNOWN": (
+        "The connection was lost while something was committed; whether it was is not known.",
+        "Repeat the same call with the same idempotency key.",
+    ),
+    "STORE_FULL": (
+        "The disk of the database is full. What was refused is not written.",
+        "Make room, then repeat the call.",
+    ),
+    "STORE_LOCKED": (
+        "Another process has this SQLite file open; the message says which.",
+        "Stop that one, use another file, or use PostgreSQL.",
+    ),
+    "SCHEMA_MISMATCH": (
+        "The database is newer than this program, or older where it must not be brought up to date.",
+        "Start the newer program, or `perdure migrate`.",
+    ),
+    "HISTORY_UNREADABLE": (
+        "A log has a gap, or an event that this program cannot read. The run is set aside; others go on.",
+        "Was it written by a newer program? Otherwise run `perdure fsck`, and restore a backup.",
+    ),
+    "SETTINGS_INVALID": ("A setting is wrong; nothing was started.", "See [settings](settings.md)."),
+    "INVARIANT_BROKEN": (
+        "A mistake in Perdure. The run is set aside as it was.",
+        "Report it, with the log of the run.",
+    ),
+}
+
+FAILURES: dict[str, Words] = {
+    "NODE_FAILED": (
+        "A step raised an exception; `details.exception` names its class.",
+        "Give the node a `retry`; raise `ActivationError` with a code of your own.",
+    ),
+    "TIMEOUT": (
+        "An attempt took longer than the node's `timeout`. It may have acted all the same.",
+        "A longer `timeout`, a `retry`, an edge with the outcome `timeout`.",
+    ),
+    "OUTPUT_INVALID": (
+        "What a step returned is not JSON; `details.pointer` says where.",
+        "Return null, numbers, text, lists, objects.",
+    ),
+    "OUTCOME_UNDECLARED": (
+        "A step chose an outcome that is neither in its `outcomes` nor on one of its edges.",
+        "Declare it, or draw the edge.",
+    ),
+    "OUTCOME_UNKNOWN": (
+        "The worker of an `at_most_once` node died or was closed meanwhile. It may have acted, and is not repeated.",
+        "Look outside whether it did; take care of it with an `error` edge.",
+    ),
+    "WORKER_DIED": (
+        "So many workers died on it that it is set aside (limit `deliveries`).",
+        "Look for a step that ends its process: memory, `os._exit`, a crash in native code.",
+    ),
+    "NODE_UNKNOWN": (
+        "No handler for this type of node is installed here.",
+        "Update this worker, or register the type.",
+    ),
+    "NOT_HERE": ("A node of this type cannot do this in this place.", "The message says which; use another type."),
+    "CHILD_FAILED": (
+        "A child did not complete, or could not be started. Tried again unless it was cancelled.",
+        "See the failure of the child, in `details.failure`.",
+    ),
+    "SIGNAL_TIMEOUT": ("The awaited signal did not come in time.", "Draw an edge with the outcome `timeout`."),
+    "CANCELLED": ("The run was cancelled; the message is the reason that was given.", "Start another."),
+    "TOO_MANY_ERRORS": (
+        "More failures in a row were taken care of than `max_errors`; `details.last` is the last of them.",
+        "Look for a cycle that fails again and again.",
+    ),
+    "LIMIT_ACTIVATIONS": (
+        "The run would execute more nodes than it may.",
+        "Is it an endless cycle? Else raise the limit.",
+    ),
+    "LIMIT_ITERATIONS": (
+        "A loop has more items than the run, or the loop's `max_iterations`, allows.",
+        "Fewer items, several runs, or a higher limit.",
+    ),
+    "LIMIT_DEPTH": ("Loops and groups are nested too deeply.", "Put the inner part into a sub-flow."),
+    "LIMIT_CHILD_DEPTH": ("Children of children of children: too many generations.", "Does a flow call itself?"),
+    "LIMIT_DATA": (
+        "The nodes of the run have given more data than it may hold.",
+        "Keep large data outside; hand on references.",
+    ),
+    "LIMIT_ACCUMULATOR": ("The results of a loop are too large.", "Set its `accumulate` to `last` or `none`."),
+    "LIMIT_ACTIVE_TIME": (
+        "Steps of the run have been executing for too long in all. The run ends as TIMED_OUT.",
+        "Shorter steps, or a higher limit. Sleeping and waiting does not count.",
+    ),
+    "INVARIANT_BROKEN": ("A mistake in Perdure, met while this result was being decided.", "Report it."),
+    "KEY_REUSED": (
+        "Inside a CHILD_FAILED: another run was started with the key that belongs to the child.",
+        "Do not start runs with the keys of activations.",
+    ),
+    "FAILED": ("A `fail` node without a code of its own.", "Give it a `code`."),
+    "CONDITION_NOT_BOOLEAN": ("The condition is neither true nor false.", "Compare: `x != null`, `len(list) > 0`."),
+    "LOOP_ITEMS_INVALID": (
+        "What should be looped over is no list, or `need` or a range is no number.",
+        "Mend the expression.",
+    ),
+    "DEFINITION_INVALID": ("The id of the flow to call is no text.", "Mend the template."),
+    "DURATION_INVALID": ("A computed duration is none.", "Give seconds, or text such as `30s`."),
+    "SLEEP_INVALID": (
+        "A computed duration, date or time zone is none.",
+        "Durations as `2d`, dates in ISO 8601, zones by IANA name.",
+    ),
+    "SIGNAL_NAME_INVALID": ("The computed name of a signal is no text of 1 to 256 characters.", "Mend the template."),
+    "ARGUMENTS_INVALID": ("The computed arguments of a step are no object.", "Give an object: name to value."),
+    "ARRAY_INVALID": (
+        "The list, or an item of it, is not as it must be; `details` says where.",
+        "Mend the data, or loosen the check.",
+    ),
+    "TRANSFORM_INVALID": (
+        "An operation does not suit the data; `details.operation` is its number, from 0.",
+        "Give a `default`, or mend the path.",
+    ),
+    "SET_INVALID": (
+        "A value cannot be put where its name says: something else than an object is in the way.",
+        "Choose another name.",
+    ),
+    "MERGE_INVALID": ("What should be merged is no object, or has no place to go.", "Give an object."),
+    "MESSAGE_INVALID": ("The computed type of a message is no text.", "Mend the template."),
+}
+
+READING: dict[str, Words] = {
+    "TOO_LARGE": ("More bytes than a document may have.", "Split it; put large data elsewhere."),
+    "TOO_DEEP": ("Lists and objects are nested too deeply.", "Flatten it."),
+    "NOT_UTF8": ("The bytes are no UTF-8.", "Save it as UTF-8."),
+    "NOT_JSON": ("The text is no JSON; `line` and `column` say where.", "Mend it there, or just before."),
+    "NOT_OBJECT": ("The whole is no JSON object.", "Begin with `{`."),
+    "KEY_TWICE": ("An object has the same key twice.", "Remove one of them."),
+    "TEXT_NUL": ("A text holds the character NUL.", "Remove it."),
+    "TEXT_SURROGATE": ("A text holds half of a surrogate pair.", "Write the whole character."),
+    "NUMBER_RANGE": ("A number does not fit into 64 bits.", "Write it as text."),
+    "NUMBER_INVALID": ("NaN and the infinities are no JSON.", "Write null, or text."),
+}
+
+PROBLEMS: dict[str, Words] = {
+    "FIELD_MISSING": ("A required field is missing.", "Add it."),
+    "FIELD_UNKNOWN": ("There is no such field; `expected` lists those that there are.", "Correct its name."),
+    "FIELD_TYPE": ("A value of the wrong type.", "`expected` says which."),
+    "FIELD_RANGE": ("A value that is too small, too large, too short or too long.", "`expected` says what is allowed."),
+    "FIELD_VALUE": ("A value of the right type that is not one of those allowed.", "`expected` lists them."),
+    "CONFIG_MISSING": ("A required field of a node's `config` is missing.", "See the page of the node type."),
+    "CONFIG_UNKNOWN": ("The `config` of this node type has no such field.", "See the page of the node type."),
+    "CONFIG_TYPE": ("A value in `config` of the wrong type.", "`expected` says which."),
+    "CONFIG_RANGE": ("A value in `config` that is too small or too large.", "`expected` says what is allowed."),
+    "CONFIG_VALUE": (
+        "A `config` that its node type cannot take; the message says why.",
+        "See the page of the node type.",
+    ),
+    "VALUE_INVALID": ("A value that no document may hold.", "See the message."),
+    "ID_INVALID": ("An id with characters that it may not have.", "Letters, digits, `.`, `_`, `-`; at most 128."),
+    "NODE_DUPLICATE_ID": ("Two nodes have the same id, or ids that differ only in case or accents.", "Rename one."),
+    "EDGE_DUPLICATE_ID": ("Two edges have the same id.", "Rename one, or leave it out."),
+    "EDGE_DANGLING": ("An edge from or to a node that there is not.", "Correct the id, or remove the edge."),
+    "EDGE_FROM_END": ("An edge leaves an `end`.", "Remove it, or let it leave the node before."),
+    "EDGE_FROM_BESIDE": ("An edge leaves a node that undoes or that runs after all; it is never taken.", "Remove it."),
+    "EDGE_SELF": ("An edge from a node to itself.", 'Remove it, or give the node `"join": "any"`.'),
+    "SCOPE_CROSSED": (
+        "An edge or a name crosses the border of a loop's or group's body.",
+        "Connect the loop itself. A body begins and ends without edges.",
+    ),
+    "NO_START": ("No node begins the flow.", "Add a node of type `start`."),
+    "MANY_STARTS": ("Two nodes begin the flow.", "Keep one `start`."),
+    "JOIN_RANGE": (
+        "A join wants more edges than there are, or `threads` without the rule `any`.",
+        "`expected` says what is allowed.",
+    ),
+    "PARENT_UNKNOWN": ("The `parent` of a node does not exist.", "Correct the id."),
+    "PARENT_NOT_LOOP": ("The `parent` of a node has no body.", "Name a loop or a group."),
+    "PARENT_CYCLE": ("Loops contain one another.", "Correct `parent`."),
+    "LOOP_TOO_DEEP": ("Loops are nested too deeply.", "Put the inner part into a sub-flow."),
+    "LOOP_EMPTY": ("A loop without a body.", "Name it as `parent` of its nodes."),
+    "CYCLE_WITHOUT_ANY": (
+        "A cycle in which every node waits for all its edges: it could never begin.",
+        'Give the node where it is entered `"join": "any"`.',
+    ),
+    "NODE_UNREACHABLE": ("No way leads to the node.", "Draw an edge to it, or remove it."),
+    "NODE_NO_END": (
+        "No way leads from the node to an `end`, and the flow has ends.",
+        "Draw an edge, if it was forgotten.",
+    ),
+    "NODE_TYPE_UNKNOWN": ("There is no such node type here.", "Correct it; `expected` lists those that there are."),
+    "NO_EFFECT": ("A field that means nothing to a node without a handler.", "Remove it."),
+    "OUTCOME_UNKNOWN": ("An edge names an outcome that its node never has.", "`expected` lists those that it has."),
+    "COMPENSATE_UNKNOWN": ("`compensate` names a node that there is not.", "Correct the id."),
+    "COMPENSATE_SELF": ("A node undoes itself.", "Name another."),
+    "BESIDE_IMPOSSIBLE": (
+        "A node that waits, loops or calls cannot undo or run after all.",
+        "Use a step, or one that computes, publishes or sleeps.",
+    ),
+    "CANCELS_UNKNOWN": ("`cancels` names a node that there is not.", "Correct the id."),
+    "MILESTONE_UNKNOWN": ("`milestone` names a node that there is not.", "Correct the id."),
+    "MILESTONE_SELF": ("A node waits for itself.", "Name another."),
+    "MUTEX_NESTED": (
+        "A node has the mutex of the loop that it stands in: it would wait for ever.",
+        "Another mutex, or none.",
+    ),
+    "ON_FAILURE_UNKNOWN": ("`on_failure` names a node that there is not.", "Correct the id."),
+    "ON_FAILURE_START": ("`on_failure` names the start.", "Name another."),
+    "AFTER_UNKNOWN": ("`after` names a node that there is not.", "Correct the id."),
+    "NAME_UNKNOWN": ("An expression reads a name that there is not.", "See [names](flow-document.md#data)."),
+    "NODE_REFERENCE_UNKNOWN": (
+        "An expression reads the output of a node that there is not.",
+        'Correct the id; with a hyphen: `nodes["my-node"]`.',
+    ),
+    "NODE_REFERENCE_HIDDEN": (
+        "An expression reads the output of a node inside a loop from outside.",
+        "Read the results of the loop.",
+    ),
+    "LIMIT_NODES": ("Too many nodes.", "Use sub-flows."),
+    "LIMIT_EDGES": ("Too many edges.", "Use sub-flows."),
+    "LIMIT_TEXT": ("A label, comment or description is too long.", "Shorten it."),
+    "LIMIT_UNKNOWN": ("There is no such limit.", "See [limits](settings.md#limits)."),
+    "BAD_CRON": ("`schedule` is no cron line of five fields, or never fires.", "For example `0 9 * * 1-5`."),
+    "BAD_TIMEZONE": ("`timezone` is no IANA time zone.", "For example `Europe/Berlin`."),
+    "BAD_SCHEMA": ("`input_schema` is no JSON Schema.", "See the message. References lead nowhere outside."),
+}
