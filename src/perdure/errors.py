@@ -9,7 +9,7 @@
     │   ├── NotFound                NOT_FOUND            404
     │   ├── Conflict                CONFLICT             409   the request contradicts what is already so
     │   │   ├── IllegalCommand      ILLEGAL_COMMAND      409   the run's status does not allow the command
-    │   │   ├── KeyReused           KEY_REUSED           409   same idempotency key, other content
+    │   │   ├── KeyReused           KEY_REUSED           409   same idempotency key or signal id, other content
     │   │   └── DraftChanged        DRAFT_CHANGED        409   somebody else saved the draft in between
     │   ├── TooMuch                 TOO_MUCH             413   a published size limit is exceeded
     │   └── Busy                    BUSY                 429   back-pressure; the same call may be repeated later

@@ -92,6 +92,20 @@ async def test_the_same_key_gives_the_same_run_and_another_body_a_conflict(clien
         assert (response.status, (await _json(response))["code"]) == (409, "KEY_REUSED")
 
 
+async def test_the_same_signal_may_be_repeated_and_another_with_its_key_is_a_conflict(
+    client: aiohttp.ClientSession,
+) -> None:
+    await (await client.put("/api/v1/definitions/asker", json=FLOW)).read()
+    async with client.post("/api/v1/runs", json={"definition": "asker"}) as response:
+        path = f"/api/v1/runs/{(await _json(response))['id']}/signal"
+    for name, payload, status in (("other", 1, 202), ("other", 1, 202), ("other", 2, 409), ("go", 1, 409)):
+        body = {"name": name, "payload": payload}
+        async with client.post(path, json=body, headers={"Idempotency-Key": "s1"}) as response:
+            said = await _json(response)
+            assert (response.status, said.get("code")) == (status, "KEY_REUSED" if status == 409 else None)
+            assert status == 202 or (said["signal"], said["pointer"]) == ("s1", "/id")
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "code"),
     [

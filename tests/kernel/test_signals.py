@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perdure.errors import InvalidInput, TooMuch
+from perdure.errors import InvalidInput, KeyReused, TooMuch
 from perdure.model import commands as c
 from perdure.model import events as e
 from perdure.model.policies import Limits
@@ -71,10 +71,39 @@ def test_those_who_wait_for_one_name_are_served_in_the_order_in_which_they_began
 
 def test_a_signal_with_an_id_seen_before_changes_nothing() -> None:
     rig = _after_a_step()
+    rig.signal("go", {"a": 1, "b": [2]}, id="x")
+    assert rig.signal("go", {"b": [2], "a": 1}, id="x") == []
+    assert [signal.payload for signal in rig.state.signals.values()] == [{"a": 1, "b": [2]}]
+
+
+@pytest.mark.parametrize(("name", "payload"), [("go", 2), ("go", None), ("other", 1), ("go", "1"), ("go", [1])])
+def test_another_signal_with_an_id_seen_before_is_refused_and_recorded_as_nothing(name: str, payload: object) -> None:
+    rig = _after_a_step()
     rig.signal("go", 1, id="x")
-    assert rig.signal("go", 2, id="x") == []
-    assert rig.signal("other", 3, id="x") == []
+    before = rig.state.seq
+    with pytest.raises(KeyReused, match="'x'") as refused:
+        rig.signal(name, payload, id="x")
+    assert (refused.value.status, refused.value.pointer, refused.value.details["signal"]) == (409, "/id", "x")
+    assert rig.state.seq == before
     assert [signal.payload for signal in rig.state.signals.values()] == [1]
+
+
+def test_a_run_remembers_of_a_signal_with_an_id_a_number_and_not_the_payload() -> None:
+    rig = _waiting()
+    empty = len(rig.kernel.snapshot(rig.state))
+    rig.signal("stop", "x" * 100_000, id="a")
+    rig.state.signals, rig.state.signals_of = {}, {}
+    assert len(rig.kernel.snapshot(rig.state)) - empty < 100
+
+
+def test_an_id_that_an_older_snapshot_brought_along_is_known_whatever_it_was_used_for() -> None:
+    rig = _after_a_step()
+    rig.signal("go", 1, id="x")
+    rig.state.signal_ids["x"] = 1  # as release 0.1 wrote it: the signal's number
+    old = rig.kernel.restore(rig.kernel.snapshot(rig.state))
+    turn = rig.kernel.turn(old, rig.now)
+    assert rig.kernel.handle(turn, c.Signal("go", 2, "x")) is False
+    assert turn.events == []
 
 
 def test_an_id_is_remembered_after_its_signal_has_been_consumed() -> None:
@@ -167,6 +196,16 @@ def test_signals_beyond_the_limit_are_refused_and_nothing_is_lost() -> None:
         rig.signal("go", 3)
     assert refused.value.details["code_of_limit"] == "LIMIT_SIGNALS"
     assert [signal.payload for signal in rig.state.signals.values()] == [0, 1, 2]
+
+
+def test_a_signal_that_is_larger_than_the_run_may_be_is_refused() -> None:
+    nodes = {"s": "start", "w": {"type": "signal", "name": "go"}}
+    rig = Rig(flow(nodes, "s>w"), limits=Limits(data=1_000))
+    with pytest.raises(TooMuch) as refused:
+        rig.signal("go", "x" * 1_000)
+    assert (refused.value.pointer, refused.value.details["code_of_limit"]) == ("/payload", "LIMIT_DATA")
+    rig.signal("go", "x" * 900)
+    assert rig.state.final == "COMPLETED"
 
 
 def test_a_repeated_signal_is_no_offence_even_when_there_is_no_room() -> None:

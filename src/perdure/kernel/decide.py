@@ -8,13 +8,16 @@ result is the program's answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from perdure.errors import IllegalCommand, InvalidInput, TooMuch
 from perdure.kernel.backoff import pause_before
 from perdure.kernel.legality import COMMANDS, Answer
-from perdure.kernel.state import Activation, PendingSignal, RunState
+from perdure.kernel.signal_ids import is_known
+from perdure.kernel.signals import deliver_all_signals, deliver_signals
+from perdure.kernel.sizes import counted, measured
+from perdure.kernel.state import Activation
 from perdure.kernel.turn import Turn, condition, refusal
 from perdure.kernel.winding import close_run, fail_run, wind_up
 from perdure.model import commands as c
@@ -22,10 +25,6 @@ from perdure.model import events as e
 from perdure.model.effects import Continue
 from perdure.model.failures import Failure
 from perdure.model.statuses import Phase
-from perdure.model.values import encode_json
-
-UNCOUNTED = 64
-"""Outputs of up to so many bytes do not count against the limit on data."""
 
 
 def start(turn: Turn, command: c.Start) -> None:
@@ -68,15 +67,6 @@ def complete(turn: Turn, command: c.Complete) -> None:
         cancel_done(turn, c.CancelDone(command.activation, unknown=True))
     elif activation.phase is Phase.EXECUTING:
         turn.program.completed(turn, activation, command.output, command.outcome, command.vars, counted(command.size))
-
-
-def counted(size: int) -> int:
-    """Small change is not worth counting, nor worth writing down."""
-    return size if size > UNCOUNTED else 0
-
-
-def measured(value: Any) -> int:
-    return counted(len(encode_json(value)))
 
 
 def check_data(turn: Turn, node: str) -> None:
@@ -238,8 +228,16 @@ def signal(turn: Turn, command: c.Signal) -> None:
     state = turn.state
     if not command.name:
         raise InvalidInput("a signal needs a name", pointer="/name")
-    if command.id is not None and command.id in state.signal_ids:
+    if is_known(state, command):
         return
+    size, most = measured(command.payload), state.limits.data
+    if size > most:
+        raise TooMuch(
+            f"a signal of {size} bytes; the run may hold {most}",
+            pointer="/payload",
+            limit=most,
+            code_of_limit="LIMIT_DATA",
+        )
     is_awaited = command.name in state.waiters and state.suspended is None and state.closing is None
     if len(state.signals) >= state.limits.pending_signals and not is_awaited:
         raise TooMuch(
@@ -250,49 +248,6 @@ def signal(turn: Turn, command: c.Signal) -> None:
     turn.emit(e.SignalReceived(command.name, command.payload, command.id))
     deliver_signals(turn, command.name)
     if state.suspended is None and state.closing is None:
-        turn.program.signalled(turn)
-
-
-def deliver_signals(turn: Turn, name: str) -> None:
-    """Hands pending signals of this name to those who wait for it, both in order of arrival."""
-    state = turn.state
-    while state.suspended is None and state.closing is None:
-        match = next(_matches(state, name), None)
-        if match is None:
-            return
-        activation, pending = match
-        turn.emit(e.SignalConsumed(name, activation.id, pending.number))
-        turn.program.completed(turn, activation, pending.payload, "signal", None, measured(pending.payload))
-
-
-def _matches(state: RunState, name: str) -> Iterator[tuple[Activation, PendingSignal]]:
-    for id in state.waiters.get(name, ()):
-        activation = state.activations[id]
-        number = first_signal(state, name, activation.since)
-        if number is not None:
-            yield activation, state.signals[number]
-
-
-def first_signal(state: RunState, name: str, since: int = 0) -> int | None:
-    """The number of the first pending signal of this name that came after number `since`."""
-    pending = state.signals_of.get(name)
-    if not pending:
-        return None
-    if not since:
-        return next(iter(pending))
-    found = None
-    for number in reversed(pending):
-        if number <= since:
-            break
-        found = number
-    return found
-
-
-def deliver_all_signals(turn: Turn) -> None:
-    """Hands on what came while nothing could be handed on."""
-    for name in list(turn.state.waiters):
-        deliver_signals(turn, name)
-    if turn.state.closing is None:
         turn.program.signalled(turn)
 
 

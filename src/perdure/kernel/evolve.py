@@ -21,6 +21,7 @@ from perdure.kernel.scopes import (
     loop_started,
     scope_closing,
 )
+from perdure.kernel.signal_ids import remember
 from perdure.kernel.state import ROOT, Activation, Closing, PendingSignal, RunState, Scope
 from perdure.model import events as e
 from perdure.model.policies import ParentClose
@@ -28,9 +29,6 @@ from perdure.model.statuses import Phase
 
 SCOPE = "scope"
 """The outcome of a failure that an enclosing scope takes care of."""
-
-REMEMBERED_IDS = 10_000
-"""A signal whose id is among the last so many counts once. A run without an end must not remember without an end."""
 
 Applier = Callable[[RunState, "e.Event", int], Activation | None]
 
@@ -267,9 +265,7 @@ def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
     state.signals[state.signal_count] = PendingSignal(state.signal_count, event.name, event.payload)
     state.signals_of.setdefault(event.name, {})[state.signal_count] = True
     if event.id is not None:
-        state.signal_ids[event.id] = state.signal_count
-        if len(state.signal_ids) > REMEMBERED_IDS:
-            del state.signal_ids[next(iter(state.signal_ids))]
+        remember(state, event.id, event.name, event.payload)
 
 
 def signal_awaited(state: RunState, event: e.SignalAwaited, at: int) -> Activation:

@@ -184,6 +184,7 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     signals_of: dict[str, dict[int, bool]] = {}
     """The same numbers by name."""
     signal_ids: dict[str, int] = {}
+    """The last ids of signals, each with a number that tells repetition from reuse (see `kernel.signal_ids`)."""
     signal_count: int = 0
     waiters: dict[str, dict[int, bool]] = {}
     """Activations by the name of the signal that they wait for, in the order in which they began to wait."""

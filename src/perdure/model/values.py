@@ -25,7 +25,8 @@ _SAID = 200
 """Characters of somebody else's message that are passed on."""
 
 _encode = msgspec.json.Encoder().encode
-_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+encode_sorted = msgspec.json.Encoder(order="sorted").encode
+"""Equal for equal values whatever the order of their keys. For hashing, not for keeping."""
 _REFUSED = (TypeError, ValueError, RecursionError, OverflowError)
 """What msgspec raises for what it cannot write; half a character is a ValueError too."""
 
@@ -104,7 +105,7 @@ def digest(data: bytes) -> str:
 
 def content_hash(value: Json) -> str:
     """Equal for equal values whatever the order of their keys; used to compare request bodies, not documents."""
-    return digest(_encode_sorted(value))
+    return digest(encode_sorted(value))
 
 
 def check_json(value: Json, pointer: str = "", depth: int = 0) -> None:

@@ -19,6 +19,7 @@ from perdure.engine.library import Library
 from perdure.errors import HistoryUnreadable, PerdureError
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.outlook import next_wake, status_of
+from perdure.kernel.signal_ids import says_content
 from perdure.kernel.state import RunState
 from perdure.model import events as e
 from perdure.ports.journal import Head
@@ -142,6 +143,9 @@ class Checker:
         except Exception as problem:
             self._find(2, head.run, f"its snapshot cannot be used: {problem}")
             return
+        for id, mark in short.signal_ids.items():
+            if not says_content(mark) and id in state.signal_ids:  # of release 0.1, which did not keep it
+                short.signal_ids[id] = state.signal_ids[id]
         if _in_full(short) != _in_full(state):
             self._find(2, head.run, f"the snapshot at {loaded.snapshot_seq} leads to another state than the log")
 

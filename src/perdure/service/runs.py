@@ -12,6 +12,7 @@ from perdure.engine.library import Library
 from perdure.errors import HistoryUnreadable, IllegalCommand, InvalidInput, NotFound, RunEnded
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.outlook import Reason, explain
+from perdure.kernel.signal_ids import is_known
 from perdure.kernel.state import RunState
 from perdure.model import commands as c
 from perdure.model.events import Recorded
@@ -95,10 +96,11 @@ class RunService:
         if id is not None:
             check_name(id, "/id")
         check_json(payload, "/payload")
+        signal = c.Signal(name, payload, id)
         try:
-            await self._engine.send(namespace, run, c.Signal(name, payload, id))
+            await self._engine.send(namespace, run, signal)
         except IllegalCommand:
-            if id is None or id not in (await self.state(namespace, run))[1].signal_ids:
+            if id is None or not is_known((await self.state(namespace, run))[1], signal):
                 raise  # otherwise it came through before the run ended, and its answer was lost
 
     async def cancel(self, namespace: str, run: str, reason: str | None = None) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from perdure.errors import PerdureError
-from perdure.kernel.decide import counted, first_signal
 from perdure.kernel.evolve import SCOPE
 from perdure.kernel.scopes import undoable
+from perdure.kernel.signals import first_signal
+from perdure.kernel.sizes import counted
 from perdure.kernel.state import ROOT, Activation, PendingSignal, RunState, Undo
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import compensate, fail_run, withdraw

@@ -9,9 +9,11 @@ from typing import Any
 from msgspec import UNSET
 
 from perdure.errors import PerdureError
-from perdure.kernel.decide import check_data, deliver_signals, fail_attempt, measured
+from perdure.kernel.decide import check_data, fail_attempt
 from perdure.kernel.packing import Unpacker, pack
 from perdure.kernel.program import Work
+from perdure.kernel.signals import deliver_signals
+from perdure.kernel.sizes import measured
 from perdure.kernel.state import ROOT, Activation, RunState, Undo
 from perdure.kernel.turn import CONTINUED, Turn
 from perdure.kernel.winding import close_run, fail_run

@@ -1,0 +1,53 @@
+"""Handing signals to those who wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perdure.kernel.sizes import measured
+from perdure.kernel.state import Activation, PendingSignal, RunState
+from perdure.kernel.turn import Turn
+from perdure.model import events as e
+
+
+def deliver_signals(turn: Turn, name: str) -> None:
+    """Hands pending signals of this name to those who wait for it, both in order of arrival."""
+    state = turn.state
+    while state.suspended is None and state.closing is None:
+        match = next(_matches(state, name), None)
+        if match is None:
+            return
+        activation, pending = match
+        turn.emit(e.SignalConsumed(name, activation.id, pending.number))
+        turn.program.completed(turn, activation, pending.payload, "signal", None, measured(pending.payload))
+
+
+def _matches(state: RunState, name: str) -> Iterator[tuple[Activation, PendingSignal]]:
+    for id in state.waiters.get(name, ()):
+        activation = state.activations[id]
+        number = first_signal(state, name, activation.since)
+        if number is not None:
+            yield activation, state.signals[number]
+
+
+def first_signal(state: RunState, name: str, since: int = 0) -> int | None:
+    """The number of the first pending signal of this name that came after number `since`."""
+    pending = state.signals_of.get(name)
+    if not pending:
+        return None
+    if not since:
+        return next(iter(pending))
+    found = None
+    for number in reversed(pending):
+        if number <= since:
+            break
+        found = number
+    return found
+
+
+def deliver_all_signals(turn: Turn) -> None:
+    """Hands on what came while nothing could be handed on."""
+    for name in list(turn.state.waiters):
+        deliver_signals(turn, name)
+    if turn.state.closing is None:
+        turn.program.signalled(turn)
