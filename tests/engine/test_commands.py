@@ -248,7 +248,7 @@ async def test_a_flood_of_commands_for_one_run_is_refused_beyond_the_bound() -> 
 async def test_whoever_stops_waiting_for_an_answer_does_not_leave_the_run_stuck() -> None:
     async with world() as w:
         await w.define("waits", signal("go"), step())
-        engine = await w.engine(poll=1000)
+        engine = await w.engine(poll=1000, parked_runs=0)
         run = await waiting_run(w, engine)
         acquire = w.beneath.ownership.acquire
 

@@ -136,7 +136,7 @@ async def test_a_claim_that_is_answered_after_the_lease_was_lost_is_given_back_a
 async def test_whoever_waits_for_a_run_to_be_taken_up_is_told_when_the_engine_closes_meanwhile() -> None:
     async with world() as w:
         await w.define("one", signal("go"))
-        engine = await w.engine(farewell=1)
+        engine = await w.engine(farewell=1, parked_runs=0)
         run = await w.start(engine, "one")
         await until(lambda: run not in engine.runtime.roster.owned)
         late = engine.runtime.ownership = LatePort(engine.runtime.ownership, "acquire")

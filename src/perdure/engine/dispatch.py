@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from perdure.engine.answers import Answer, OwnershipLost, Reply
 from perdure.engine.outputs import purified, purified_object
+from perdure.engine.unparking import take_back
 from perdure.errors import Busy, NotFound, StoreUnavailable
 from perdure.kernel.legality import COMMANDS, Condition
 from perdure.kernel.legality import Answer as Legality
@@ -89,7 +90,8 @@ class Dispatch:
             raise _no_such(run)
         if runtime.lease.is_held and runtime.starts.is_open:
             answer: Answer = runtime.loop.create_future()
-            if await runtime.adoption.take_one(run, (command, answer, 0)):
+            letter = (command, answer, 0)
+            if take_back(runtime, run, letter) or await runtime.adoption.take_one(run, letter):
                 return answer
         return await self._post(namespace, run, command, request_id)
 

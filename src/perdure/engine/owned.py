@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from perdure.engine.answers import Answer, Letter, OwnershipLost, StartRefused, give
-from perdure.engine.settling import Bug, go_back, reload, settle
+from perdure.engine.deciding import Bug, decide
+from perdure.engine.settling import go_back, reload, settle
 from perdure.engine.writing import SnapshotGauge, write_of
-from perdure.errors import CommitUnknown, InvariantBroken, PerdureError
+from perdure.errors import CommitUnknown
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.outlook import next_wake, outstanding
 from perdure.kernel.state import RunState
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from perdure.engine.runtime import Runtime
 
 _PROCEED: Letter = (Proceed(), None, 0)
-_ROW = 2
 _NOTHING: Sequence[AnyEffect] = ()
 
 
@@ -49,6 +49,7 @@ class OwnedRun:
         "answers",
         "busy",
         "children",
+        "committing",
         "consumed",
         "dropped",
         "durable",
@@ -73,6 +74,7 @@ class OwnedRun:
         "size",
         "starting",
         "state",
+        "unparks",
         "unsure",
     )
 
@@ -103,8 +105,12 @@ class OwnedRun:
         self.new: NewRun | None = None
         self.queued = False
         """A new run that is only stored; whoever has room will claim it."""
+        self.unparks = False
+        """It was parked here, and the first write takes it up again. Until that is durable nobody knows whether the run
+        has not moved on elsewhere, so every first turn is written, also one that changes nothing."""
 
         self.in_flight: TurnWrite | None = None
+        self.committing: asyncio.Future[Outcome] | None = None
         self.letters: list[Letter] = []
         self.answers: list[tuple[Answer, Any]] = []
         self.effects: Sequence[AnyEffect] = _NOTHING
@@ -157,10 +163,10 @@ class OwnedRun:
             letters = self._open_mail()
             turn = self.kernel.turn(self.state, runtime.time.now())
             try:
-                answers = self._decide(turn, letters)
+                answers = decide(self, turn, letters)
                 effects = self._reissued() if self.fresh else turn.effects
                 park = self._may_park(effects, turn.at)
-                if turn.events or park:
+                if turn.events or park or self.unparks:
                     self._submit(turn, letters, answers, effects, park)
                     return
             except Bug as bug:
@@ -185,42 +191,6 @@ class OwnedRun:
             return letters
         self.mailbox = letters[most:]
         return letters[:most]
-
-    def _decide(self, turn: Turn, letters: list[Letter]) -> list[tuple[Answer, Any]]:
-        """A refusal is an answer too: it may rest on what this turn decided before it, so it waits for the commit
-        like any other."""
-        answers: list[tuple[Answer, Any]] = []
-        self._decide_each(turn, letters, answers)
-        if self.mailbox and turn.state.closing is not None:
-            # This may be the last turn, and those who sent them were told that they will be decided.
-            from_inbox = [letter for letter in self.mailbox if letter[_ROW]]
-            self.mailbox = [letter for letter in self.mailbox if not letter[_ROW]]
-            letters += from_inbox
-            self._decide_each(turn, from_inbox, answers)
-        try:
-            self.kernel.finish(turn)
-        except Exception as problem:
-            raise Bug(problem, None) from problem
-        return answers
-
-    def _decide_each(self, turn: Turn, letters: list[Letter], answers: list[tuple[Answer, Any]]) -> None:
-        handle = self.kernel.handle
-        said: Any
-        for letter in letters:
-            command, answer, row = letter
-            before = len(turn.events)
-            try:
-                said = handle(turn, command)
-            except PerdureError as refusal:
-                if len(turn.events) != before or isinstance(refusal, InvariantBroken):
-                    raise Bug(refusal, letter) from refusal
-                said = refusal
-            except Exception as problem:
-                raise Bug(problem, letter) from problem
-            if row:
-                self.consumed.append(row)
-            if answer is not None:
-                answers.append((answer, said))
 
     def _reissued(self) -> list[AnyEffect]:
         found = outstanding(self.kernel.program, self.state)
@@ -270,19 +240,36 @@ class OwnedRun:
         self.commit(write)
 
     def commit(self, write: TurnWrite) -> None:
-        future = asyncio.ensure_future(self.runtime.journal.commit(write))
-        future.add_done_callback(self._answered, context=self.runtime.context)
+        self.committing = asyncio.ensure_future(self.runtime.journal.commit(write))
+        self.committing.add_done_callback(self._answered, context=self.runtime.context)
 
     def _answered(self, future: asyncio.Future[Outcome]) -> None:
+        self.committing = None
         problem = CommitUnknown("the commit was given up") if future.cancelled() else future.exception()
         if self.dropped:
-            return
-        if problem is not None:
+            if self.in_flight is not None:
+                self._answer_late(problem, None if problem is not None else future.result())
+        elif problem is not None:
             self.runtime.spawn(settle(self, problem))
         elif (outcome := future.result()).verdict is Verdict.COMMITTED:
             self.committed()
         else:
             self.refused(outcome)
+
+    def _answer_late(self, problem: BaseException | None, outcome: Outcome | None) -> None:
+        """The run was lost while the commit was under way; now it is known what became of that."""
+        for answer, said in self.answers:
+            if outcome is None:
+                give(answer, CommitUnknown(f"whether it was recorded is not known: {problem}"))
+            elif outcome.verdict is Verdict.COMMITTED:
+                give(answer, said)
+            else:
+                give(answer, self._refusal(outcome))
+        self._clear_flight()
+
+    def _refusal(self, outcome: Outcome) -> Exception:
+        assert self.in_flight is not None
+        return OwnershipLost() if self.in_flight.new is None else StartRefused(outcome)
 
     def committed(self) -> None:
         write = self.in_flight
@@ -296,11 +283,14 @@ class OwnedRun:
         self.size += len(write.data)
         self.new = None
         self.fresh = False
-        if write.owner is None:
+        # Parked, and more has come meanwhile: that takes it up again at once.
+        self.unparks = write.owner is None and write.result is None and bool(self.mailbox)
+        stays = write.owner is not None or self.unparks
+        if not stays:
             self.runtime.roster.retire(self, write)
         for answer, said in answers:
             give(answer, said)
-        if write.owner is not None:
+        if stays:
             self._carry_out(effects)
             if not self.starting:
                 self._go_on()
@@ -317,10 +307,12 @@ class OwnedRun:
         write = self.in_flight
         assert write is not None
         self.unsure = False
-        if outcome.verdict is not Verdict.INBOX_MOVED:
+        if self.unparks:
+            self.drop(OwnershipLost(), was_refused=True)  # those who wait ask anew, and find out who has it now
+        elif outcome.verdict is not Verdict.INBOX_MOVED:
             if write.new is None and self.runtime.observer is not None:
                 self.runtime.observer.fenced(self.run)
-            self.drop(OwnershipLost() if write.new is None else StartRefused(outcome), was_refused=True)
+            self.drop(self._refusal(outcome), was_refused=True)
         elif write.result is None:
             # It was to be parked, and a command came in between. What was decided stays right; the run just stays here.
             self.in_flight = msgspec.structs.replace(write, owner=self.runtime.worker)
@@ -389,18 +381,20 @@ class OwnedRun:
 
     # -- the end -----------------------------------------------------------------------------------
 
-    def drop(self, why: Exception, *, was_refused: bool = False) -> None:
-        """This worker has nothing to do with the run any more. Whoever waits is told; handlers are told to stop."""
+    def drop(self, why: Exception, *, was_refused: bool = False, hears_the_commit: bool = False) -> None:
+        """This worker has nothing to do with the run any more. Whoever waits is told; handlers are told to stop.
+        `hears_the_commit`: the store is answering, so those in the turn under way are told what became of it."""
         if self.dropped:
             return
         self.dropped = True
         self.runtime.roster.forget(self)
         self.runtime.runner.abandon(self)
-        about_flight = why if was_refused else CommitUnknown("whether it was recorded is not known")
-        for answer, _ in self.answers:
-            give(answer, about_flight)
         for _, waiting, _ in self.mailbox:
             if waiting is not None:
                 give(waiting, why)
-        self._clear_flight()
         self.mailbox = []
+        if self.committing is None or not hears_the_commit:
+            about_flight = why if was_refused else CommitUnknown("whether it was recorded is not known")
+            for answer, _ in self.answers:
+                give(answer, about_flight)
+            self._clear_flight()

@@ -27,6 +27,7 @@ class Parked(msgspec.Struct, gc=False):
     kernel: Kernel
     namespace: str
     state: RunState
+    epoch: int
     inbox_seen: int
     """As the parking write had it: up to there everything was consumed. What was received later, while that write was
     under way, was not."""
@@ -86,7 +87,7 @@ class Roster:
         owned.number = self.count
         before = self.owned.get(owned.run)
         if before is not None:
-            before.drop(OwnershipLost())
+            before.drop(OwnershipLost(), hears_the_commit=True)
         self.owned[owned.run] = owned
 
     def forget(self, owned: OwnedRun) -> None:
@@ -104,7 +105,16 @@ class Roster:
         else:
             size = _LEAST_SIZE + owned.size
             self.parked.put(
-                Parked(owned.kernel, owned.namespace, state, write.inbox_seen, owned.children, owned.gauge, size)
+                Parked(
+                    owned.kernel,
+                    owned.namespace,
+                    state,
+                    owned.epoch,
+                    write.inbox_seen,
+                    owned.children,
+                    owned.gauge,
+                    size,
+                )
             )
             if write.wake_at is not None:
                 runtime.claimer.expect(write.wake_at)

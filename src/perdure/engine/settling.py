@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perdure.engine.answers import Letter, OwnershipLost, give
+from perdure.engine.deciding import Bug
 from perdure.errors import CommitUnknown, InvariantBroken, StoreError, StoreFull, StoreUnavailable
 from perdure.model.commands import ChildEnded, Complete, Fail, TakeOver
 from perdure.model.failures import Failure
@@ -110,16 +111,6 @@ def _concluded(owned: OwnedRun, fate: Fate) -> bool:
             case Fate.ABSENT:
                 return False
     return True
-
-
-class Bug(Exception):
-    """Deciding failed in a way that no command can cause. The state is left between two events."""
-
-    def __init__(self, problem: Exception, offender: Letter | None) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-        self.offender = offender
-        """What was being decided; None: it cannot be said."""
 
 
 def go_back(owned: OwnedRun, bug: Bug, letters: list[Letter]) -> None:

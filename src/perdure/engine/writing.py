@@ -64,6 +64,7 @@ def write_of(
         blobs={**encoded.blobs, **turn.blobs} if turn.blobs else encoded.blobs,
         status=status_of(owned.kernel.program, state),
         owner=None if final else owner,
+        unparks=owned.unparks,
         wake_at=wake_at if wake_at is not None else next_wake(state) if state.timer_heap else None,
         inbox_seen=owned.inbox_seen,
         new=new,

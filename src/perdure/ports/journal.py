@@ -81,8 +81,12 @@ class TurnWrite(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     owner: str | None
     """Who owns the run afterwards; None parks or closes it."""
+    unparks: bool = False
+    """Its writer has parked the run and takes it up again by this very turn. Nobody has had it since, or the epoch
+    would be another."""
     wake_at: int | None = None
     inbox_seen: int = 0
+    """Where the run has no owner, before or after, its inbox must not have moved since."""
     new: NewRun | None = None
     snapshot: bytes | None = None
     """The state at `seq`; the store keeps the two newest of a run."""

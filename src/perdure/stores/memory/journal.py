@@ -87,7 +87,7 @@ class MemoryJournal:
                 self._tables.keys[turn.new.namespace, turn.new.key] = turn.run
         elif run is None or run.epoch != turn.epoch or run.seq != turn.expected:
             return FENCED
-        elif turn.owner is None and run.inbox_seq != turn.inbox_seen:
+        elif (turn.owner is None or run.owner is None) and run.inbox_seq != turn.inbox_seen:
             return INBOX_MOVED
         run.move(turn)
         if turn.seq > turn.expected:

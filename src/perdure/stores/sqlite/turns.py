@@ -88,7 +88,7 @@ class Turns:
                 values += _row(turn, _STARTS)
                 if turn.new.key is not None:
                     changes += 1
-            elif turn.owner is not None and turn.result is None:
+            elif turn.owner is not None and turn.result is None and not turn.unparks:
                 values += _row(turn, _GOES_ON)
             else:
                 values += _row(turn, _MOVES)
@@ -123,7 +123,7 @@ class Turns:
         head = self._connection.execute(_Q["guards"], (turn.run,)).fetchone()
         if head is None or head[0] != turn.epoch or head[1] != turn.expected:
             return FENCED
-        if turn.owner is None and head[2] != turn.inbox_seen:
+        if (turn.owner is None or head[3] is None) and head[2] != turn.inbox_seen:
             return INBOX_MOVED
         # Rare: the head has another owner, or the run was closed, or the turn before it was reconsidered too.
         if self._carry_out(list(_row(turn, _MOVES))) == 0:

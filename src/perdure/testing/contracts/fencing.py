@@ -81,6 +81,17 @@ class FencingContract:
         assert await subject.commit(step("run-1", 2)) is COMMITTED
         assert (await subject.head("run-1")).owner == ME
 
+    async def test_a_parked_run_is_taken_up_only_by_who_has_seen_its_inbox(self, subject: Subject) -> None:
+        await subject.committed(start("run-1"), parked("run-1", 1))
+        await send(subject, "run-1")
+        assert await subject.commit(step("run-1", 2, unparks=True)) is INBOX_MOVED
+        assert await subject.commit(step("run-1", 2, unparks=True, inbox_seen=1)) is COMMITTED
+        assert (await subject.head("run-1")).owner == ME
+
+    async def test_taking_a_parked_run_up_fails_none_of_its_neighbours(self, subject: Subject) -> None:
+        await subject.committed(start("run-1"), parked("run-1", 1), start("run-2"))
+        await subject.committed(step("run-2", 1), step("run-1", 2, unparks=True), step("run-2", 2))
+
     @pytest.mark.parametrize("refused", ["fenced", "inbox moved"])
     async def test_nothing_of_a_refused_turn_is_written(self, subject: Subject, refused: str) -> None:
         store, data = subject.store, os.urandom(5_000)

@@ -43,7 +43,7 @@ BEGIN
                 result = t.result, attributes = coalesce(t.attributes::jsonb, r.attributes)
             FROM unnest(turns) AS t
             WHERE r.id = t.run AND r.seq = t.expected AND r.epoch = t.epoch
-              AND (t.owner IS NOT NULL OR r.inbox_seq = t.inbox_seen)
+              AND ((t.owner IS NOT NULL AND r.owner IS NOT NULL) OR r.inbox_seq = t.inbox_seen)
             RETURNING t.run, t.turn_id, t.expected, t.seq, t.at, t.data, t.codec, t.refs
         ), logged AS (
             INSERT INTO events (run, seq, first, at, turn_id, codec, data, refs)

@@ -33,7 +33,7 @@ BEGIN
     SET status = NEW.status, seq = NEW.seq, turn_id = NEW.turn_id, updated_at = NEW.at, wake_at = NEW.wake_at,
         owner = NEW.owner, died = 0, result = NEW.result, closed_at = iif(NEW.result IS NULL, NULL, NEW.at)
     WHERE id = NEW.run AND seq = NEW.expected AND epoch = NEW.epoch
-      AND (NEW.owner IS NOT NULL OR inbox_seq = NEW.inbox_seen);
+      AND ((NEW.owner IS NOT NULL AND owner IS NOT NULL) OR inbox_seq = NEW.inbox_seen);
 
     INSERT INTO log (run, seq, first, at, turn_id, codec, data, refs)
     SELECT NEW.run, NEW.seq, NEW.expected + 1, NEW.at, NEW.turn_id, NEW.codec, NEW.data, NEW.refs

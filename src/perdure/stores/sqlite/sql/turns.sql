@@ -11,7 +11,7 @@ SELECT turn_id, epoch, seq FROM runs WHERE id = ?;
 SELECT max(id) FROM log;
 
 -- name: guards
-SELECT epoch, seq, inbox_seq FROM runs WHERE id = ?;
+SELECT epoch, seq, inbox_seq, owner FROM runs WHERE id = ?;
 
 -- name: key
 SELECT k.run, k.digest, r.closed_at
