@@ -11,7 +11,7 @@ PINS   := pyproject.toml requirements/constraints.txt tools/bootstrap.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check fmt quick bench scale crash fleet simulate venv lock clean
+.PHONY: help run test check fmt quick bench scale crash fleet simulate venv pages lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ simulate: $(VENV)/.installed-dev ## simulate SEEDS=20000 schedules with faults
 	$(PY) -m perdure.cli.main simulate --seeds $(SEEDS)
 
 venv: $(VENV)/.installed-dev ## only create .venv with everything for development
+
+pages: $(VENV)/.installed-dev ## write the tables of the documents anew
+	for tool in tools/*_page.py tools/node_reference.py; do $(PY) $$tool || exit 1; done
 
 lock: $(VENV)/.installed-dev ## renew requirements/constraints.txt
 	$(PY) -m uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate \

@@ -76,7 +76,8 @@ def places(name: str) -> tuple[Place, ...]:
             else:
                 computed.add(file)
     if computed != COMPUTED[name]:
-        sys.exit(f"{name} with a code that is computed: {sorted(computed)}, known are {sorted(COMPUTED[name])}")
+        known = sorted(COMPUTED[name])
+        sys.exit(f"{name} with a code that is computed: {sorted(computed)}, COMPUTED in {PAGE.name}'s tool has {known}")
     return tuple(found)
 
 

@@ -31,7 +31,7 @@ ERRORS: dict[str, Words] = {
         "See [which command is allowed when](../explanation/states.md).",
     ),
     "KEY_REUSED": (
-        "A start with the idempotency key of another one, and other content.",
+        "A start or a signal with the idempotency key of another one, and other content.",
         "Use a key of its own for each thing that is to happen once.",
     ),
     "DRAFT_CHANGED": ("Somebody else has saved the draft in between.", "Read it again, and apply the change to that."),

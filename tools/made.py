@@ -55,9 +55,9 @@ def in_words(known: Iterable[str], words: Mapping[str, Any], what: str) -> None:
     """Refuses to make a page that leaves something out, or tells of something that is gone."""
     names = set(known)
     if missing := sorted(names - set(words)):
-        sys.exit(f"{what} without a word about them: {', '.join(missing)}")
+        sys.exit(f"{what} without a word about them: {', '.join(missing)} (say it in tools/, or in the docstring)")
     if gone := sorted(set(words) - names):
-        sys.exit(f"{what} that there are no more: {', '.join(gone)}")
+        sys.exit(f"{what} that there are no more: {', '.join(gone)} (remove the words in tools/)")
 
 
 def attribute_docs(owner: type) -> dict[str, str]:

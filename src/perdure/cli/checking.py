@@ -80,7 +80,8 @@ async def _check_database(settings: Settings, as_json: bool) -> int:
         for finding in report.findings:
             sys.stdout.write(f"invariant {finding.invariant}: {finding.run or 'database'}: {finding.text}\n")
         verdict = "sound" if report.is_clean else f"{len(report.findings)} findings"
-        sys.stdout.write(f"{report.runs} runs, {report.events} events: {verdict}\n")
+        runs = "1 run" if report.runs == 1 else f"{report.runs} runs"
+        sys.stdout.write(f"{runs}, {report.events} events: {verdict}\n")
     return 0 if report.is_clean else 1
 
 
