@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from perdure.kernel.kernel import Kernel
-from perdure.kernel.program import Work
+from perdure.kernel.program import SEMANTICS, Work
 from perdure.kernel.state import Activation, RunState, Undo
 from perdure.kernel.turn import Turn
 from perdure.kernel.winding import close_run, fail_run
@@ -40,7 +40,7 @@ class Place(msgspec.Struct):
 
 class Script:
     name = "script"
-    semantics = 1
+    semantics = SEMANTICS
 
     def __init__(self, steps: list[dict[str, Any]]) -> None:
         self.steps = steps

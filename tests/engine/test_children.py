@@ -50,6 +50,9 @@ async def test_a_child_that_fails_fails_its_parent() -> None:
         failure = result_of(head)["failure"]
         assert failure["code"] == "CHILD_FAILED"
         assert failure["details"]["failure"]["code"] == "NODE_FAILED"
+        (made,) = await children_of(w, head.run)
+        why = "NODE_FAILED: division by zero"
+        assert failure["message"] == f"child flow 'child' (run {made.run}) failed at node '0': {why}"
 
 
 @simulated()

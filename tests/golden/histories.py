@@ -16,12 +16,13 @@ import msgspec
 
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.outlook import next_wake, outstanding, status_of
+from perdure.kernel.program import SEMANTICS
 from perdure.kernel.state import RunState
 from perdure.model.codec import CODEC, Ref, decode_events, encode_events
 from perdure.model.documents import FlowDocument
 from perdure.model.values import digest
 from perdure.programs.flow.graph import compile_flow
-from perdure.programs.flow.program import SEMANTICS, FlowProgram
+from perdure.programs.flow.program import FlowProgram
 from tests.kernel.catalogue import CATALOGUE
 from tests.kernel.rig import Rig
 

@@ -29,6 +29,7 @@ from perdure.programs.flow.program import FlowProgram
 from tests.kernel.catalogue import CATALOGUE
 
 SECOND = 1_000_000
+BROKEN = Failure("BROKEN", "the child broke")
 
 
 class Rig:
@@ -160,10 +161,13 @@ class Rig:
     def signal(self, name: str, payload: Any = None, id: str | None = None) -> list[e.Event]:
         return self.tell(c.Signal(name, payload, id))
 
-    def child_ended(self, node: str, status: str = "COMPLETED", output: Any = None) -> list[e.Event]:
+    def child_ended(
+        self, node: str, status: str = "COMPLETED", output: Any = None, failure: Failure | None = BROKEN
+    ) -> list[e.Event]:
         activation = self.live(node)
         assert activation.child is not None
-        failure = Failure("BROKEN", "the child broke") if status in ("FAILED", "TIMED_OUT") else None
+        if status not in ("FAILED", "TIMED_OUT"):
+            failure = None
         return self.tell(c.ChildEnded(activation.id, activation.child, status, output, failure))
 
     def wake(self) -> list[e.Event]:

@@ -8,6 +8,7 @@ from perdure.model import commands as c
 from perdure.model import effects as fx
 from perdure.model import events as e
 from perdure.model.events import ParentLink
+from perdure.model.failures import Failure
 from tests.kernel.catalogue import flow
 from tests.kernel.rig import Rig, kinds
 
@@ -52,6 +53,70 @@ def test_a_child_that_does_not_complete_fails_its_node(status: str) -> None:
     assert rig.failure.details is not None
     assert rig.failure.details["run"] == run
     assert rig.failure.details["status"] == status
+
+
+def test_the_failure_of_a_child_says_which_run_which_node_and_why() -> None:
+    rig = _parent()
+    run = rig.live("k").child
+    cause = Failure("CARD_DECLINED", "no money", node="pay", details={"balance": 0})
+    rig.child_ended("k", "FAILED", failure=cause)
+    assert rig.failure.message == f"child flow 'sub' (run {run}) failed at node 'pay': CARD_DECLINED: no money"
+    assert rig.failure.details == {"run": run, "definition": "sub", "status": "FAILED", "failure": cause.as_dict()}
+
+
+@pytest.mark.parametrize(
+    ("status", "failure", "said"),
+    [
+        ("FAILED", None, "failed"),
+        ("FAILED", Failure("NOT_FOUND", "there is no such flow"), "failed: NOT_FOUND: there is no such flow"),
+        ("TIMED_OUT", Failure("LIMIT_ACTIVE_TIME", "30 s", node="a"), "timed out at node 'a': LIMIT_ACTIVE_TIME: 30 s"),
+        ("CANCELLED", None, "was cancelled"),
+    ],
+)
+def test_what_is_not_known_of_a_childs_end_is_not_said(status: str, failure: Failure | None, said: str) -> None:
+    rig = _parent()
+    run = rig.live("k").child
+    rig.child_ended("k", status, failure=failure)
+    assert rig.failure.message == f"child flow 'sub' (run {run}) {said}"
+
+
+def test_through_several_generations_the_innermost_cause_is_said_and_the_chain_is_kept() -> None:
+    failure, runs = Failure("CARD_DECLINED", "no money", node="pay"), []
+    for _ in range(3):
+        rig = _parent()
+        runs.append(rig.live("k").child)
+        rig.child_ended("k", "FAILED", failure=failure)
+        failure = rig.failure
+    assert failure.message == (
+        f"child flow 'sub' (run {runs[2]}) failed at node 'k': child flow 'sub' (run {runs[1]}) failed at node 'k': "
+        f"child flow 'sub' (run {runs[0]}) failed at node 'pay': CARD_DECLINED: no money"
+    )
+    chain, codes = failure.as_dict(), []
+    while chain:
+        codes.append((chain["code"], chain["node"]))
+        chain = (chain.get("details") or {}).get("failure")
+    assert codes == [("CHILD_FAILED", "k")] * 3 + [("CARD_DECLINED", "pay")]
+
+
+def test_a_long_chain_is_cut_in_the_middle_and_never_at_the_cause() -> None:
+    failure = Failure("CARD_DECLINED", "no money", node="pay")
+    for _ in range(40):
+        rig = _parent()
+        run = rig.live("k").child
+        rig.child_ended("k", "FAILED", failure=failure)
+        failure = rig.failure
+        assert len(failure.message) < 1_500
+    assert failure.message.startswith(f"child flow 'sub' (run {run}) failed at node 'k': …")
+    assert failure.message.endswith("failed at node 'pay': CARD_DECLINED: no money")
+
+
+def test_a_run_that_began_under_older_rules_words_the_failure_of_a_child_as_it_did() -> None:
+    rig = Rig(flow({"s": "start", "k": "call"}, "s>k"), started=False)
+    rig.kernel.program.semantics = 1
+    rig.tell(rig.begin)
+    run = rig.live("k").child
+    rig.child_ended("k", "FAILED", failure=Failure("CARD_DECLINED", "no money", node="pay"))
+    assert rig.failure.message == f"the child run {run} ended as FAILED"
 
 
 def test_a_failed_child_is_tried_again_as_another_run() -> None:

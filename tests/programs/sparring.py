@@ -84,11 +84,13 @@ class Sparring:
     def _end_child(self, key: str, act: Activation) -> None:
         assert act.child is not None
         status = ("COMPLETED", "COMPLETED", "FAILED", "CANCELLED")[self.pick(4)]
+        assert act.child_of is not None
+        definition, ways = act.child_of[0], {"COMPLETED": "", "FAILED": "failed", "CANCELLED": "was cancelled"}
         told = {
             "code": "CHILD_FAILED",
-            "message": f"the child run {act.child} ended as {status}",
+            "message": f"child flow {definition!r} (run {act.child}) {ways[status]}",
             "retryable": status != "CANCELLED",
-            "details": {"run": act.child, "status": status, "failure": None},
+            "details": {"run": act.child, "status": status, "failure": None, "definition": definition},
         }
         if status == "CANCELLED":
             del told["retryable"]

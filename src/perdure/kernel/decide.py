@@ -13,6 +13,7 @@ from typing import Any
 
 from perdure.errors import IllegalCommand, InvalidInput, TooMuch
 from perdure.kernel.backoff import pause_before
+from perdure.kernel.children import failure_of
 from perdure.kernel.legality import COMMANDS, Answer
 from perdure.kernel.signal_ids import is_known
 from perdure.kernel.signals import deliver_all_signals, deliver_signals
@@ -211,14 +212,7 @@ def child_ended(turn: Turn, command: c.ChildEnded) -> None:
     if command.status == "COMPLETED":
         turn.program.completed(turn, activation, command.output, None, None, measured(command.output))
         return
-    cause = command.failure.as_dict() if command.failure else None
-    failure = Failure(
-        "CHILD_FAILED",
-        f"the child run {command.run} ended as {command.status}",
-        retryable=command.status != "CANCELLED",
-        details={"run": command.run, "status": command.status, "failure": cause},
-    )
-    fail_attempt(turn, activation, failure)
+    fail_attempt(turn, activation, failure_of(activation, command, turn.state.semantics))
 
 
 # -- what people and programs ask ----------------------------------------------------------------

@@ -23,6 +23,13 @@ from perdure.model.values import Json
 if TYPE_CHECKING:
     from perdure.kernel.turn import Turn
 
+SEMANTICS = 2
+"""Raised with every change of the rules, the kernel's or a program's; a run keeps the number that it began with.
+
+1  release 0.1
+2  the failure of a child says where in the child, and why
+"""
+
 ProgramApplier = Callable[[RunState, Any, int, Activation | None], None]
 
 

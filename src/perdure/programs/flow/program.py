@@ -11,7 +11,7 @@ from msgspec import UNSET
 from perdure.errors import PerdureError
 from perdure.kernel.decide import check_data, fail_attempt
 from perdure.kernel.packing import Unpacker, pack
-from perdure.kernel.program import Work
+from perdure.kernel.program import SEMANTICS, Work
 from perdure.kernel.signals import deliver_signals
 from perdure.kernel.sizes import measured
 from perdure.kernel.state import ROOT, Activation, RunState, Undo
@@ -42,9 +42,6 @@ from perdure.programs.flow.nodetypes import (
 )
 from perdure.programs.flow.state import FlowState, Ready
 from perdure.programs.flow.withdrawing import withdraw_region, withdraw_rest, withdraw_rivals, withdraw_scope
-
-SEMANTICS = 1
-"""Raised with every change of the rules; a run keeps the number that it began with."""
 
 _unpack = Unpacker(FlowState)
 
