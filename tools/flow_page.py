@@ -42,7 +42,7 @@ LINKS = {
 
 NAMES = {
     "input": "what the run was started with",
-    "data": "what the node itself was given; on an edge, what the node behind it gave",
+    "data": "what the node itself was given; on an edge, what the node that it leaves gave",
     "nodes": "`nodes.X.output` is what the node X gave last, in this body or in one around it",
     "vars": "data that all nodes share: written by `set`, `merge-data` and Python steps",
     "run": "`id`, `definition`, `version`, `startedAt`",
