@@ -127,6 +127,14 @@ def test_dev_refuses_to_listen_where_others_could_reach_it(perdure: Any) -> None
     assert "no login" in done.stderr
 
 
+def test_a_run_that_cannot_begin_makes_no_database(perdure: Any, tmp_path: Path) -> None:
+    for arguments in (("nowhere.json",), ("flow.json", "--input", "[1]"), ("flow.json", "--input", "{")):
+        done = perdure("run", *arguments)
+        assert done.returncode == 2
+        assert "INVALID_INPUT" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["flow.json"]
+
+
 def test_settings_that_make_no_sense_are_named(perdure: Any, tmp_path: Path) -> None:
     (tmp_path / "perdure.toml").write_text('port = "eight"\n')
     done = perdure("fsck")

@@ -36,14 +36,21 @@ def run_file(
             from perdure.cli.loading import load_steps
 
             load_steps(target, app)
-        return asyncio.run(_run(app, progress, file, read_input(input), resume, read_answers(answers)))
+        document = read_json_file(file) if file is not None else None
+        return asyncio.run(_run(app, progress, file, document, read_input(input), resume, read_answers(answers)))
     except PerdureError as error:
         tell(error)
         return WRONG_USE
 
 
 async def _run(
-    app: Perdure, progress: Progress, file: Path | None, input: Any, resume: str | None, answers: dict[str, list[Any]]
+    app: Perdure,
+    progress: Progress,
+    file: Path | None,
+    document: Any,
+    input: Any,
+    resume: str | None,
+    answers: dict[str, list[Any]],
 ) -> int:
     async with app:
         if resume is not None:
@@ -51,7 +58,6 @@ async def _run(
             await run.view()
         else:
             assert file is not None
-            document = read_json_file(file)
             version = await app.deploy(document, id=document_id(document, file))
             run = await app.start(version.id, input, version=version.version, trigger="manual")
         return await finish(app, progress, run, answers)
@@ -140,7 +146,9 @@ def read_input(text: str | None) -> Any:
         return read_json_file(Path(text[1:]))
     value, problems = read_document(text.encode())
     if problems:
-        raise InvalidInput(f"--input is not JSON: {problems[0].message}", remedy="quote it: --input '{\"order\": 7}'")
+        first = problems[0]
+        wrong = "--input is no object" if first.code == "NOT_OBJECT" else f"--input is not JSON: {first.message}"
+        raise InvalidInput(wrong, expected="a JSON object", remedy="quote it: --input '{\"order\": 7}'")
     return value
 
 
