@@ -1,17 +1,11 @@
 """A failure inside a run is data: it is recorded, routed along edges, shown to people. It is not an exception.
 
-Codes that Perdure itself gives (a node may give its own):
+A node may give codes of its own. Those that Perdure gives, each with its meaning and remedy, stand in
+`docs/reference/errors.md`, which is made from the places that give them:
 
-    NODE_FAILED          the handler raised                  TIMEOUT              an attempt took longer than allowed
-    OUTPUT_INVALID       the handler returned no JSON        OUTCOME_UNKNOWN      an at-most-once node whose worker died
-    WORKER_DIED          the worker died too often on it     CANCELLED            withdrawn before it ended
-    CHILD_FAILED         a child run did not complete        SIGNAL_TIMEOUT       the awaited signal did not come in
-    time
-    EXPRESSION_…         see `perdure.errors`                NODE_UNKNOWN         no handler of that type is installed
-    here
-    TOO_MANY_ERRORS      more handled errors in a row than `max_errors`
-    LIMIT_ACTIVATIONS, LIMIT_ITERATIONS, LIMIT_DEPTH, LIMIT_CHILD_DEPTH, LIMIT_DATA, LIMIT_ACCUMULATOR,
-    LIMIT_ACTIVE_TIME, LIMIT_SIGNALS
+    NODE_FAILED, OUTPUT_INVALID, TIMEOUT, OUTCOME_UNKNOWN, WORKER_DIED …    of handlers
+    CHILD_FAILED, SIGNAL_TIMEOUT, TOO_MANY_ERRORS, LIMIT_…                  of runs
+    EXPRESSION_…, VALUE_MISSING, NOT_FOUND …                                see `perdure.errors`
 """
 
 from __future__ import annotations
