@@ -67,18 +67,33 @@ def places(name: str) -> tuple[Place, ...]:
         file = path.relative_to(SOURCES).as_posix()
         if file.startswith("testing/"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        module = ast.parse(path.read_text())
+        named = constants(module)
+        for node in ast.walk(module):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name):
                 continue
             first = node.args[0] if node.args else None
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                found.append(Place(first.value, file, node))
+            code = named.get(first.id) if isinstance(first, ast.Name) else getattr(first, "value", None)
+            if isinstance(code, str):
+                found.append(Place(code, file, node))
             else:
                 computed.add(file)
     if computed != COMPUTED[name]:
         known = sorted(COMPUTED[name])
         sys.exit(f"{name} with a code that is computed: {sorted(computed)}, COMPUTED in {PAGE.name}'s tool has {known}")
     return tuple(found)
+
+
+def constants(module: ast.Module) -> dict[str, str]:
+    """The texts that a module has names for."""
+    return {
+        line.targets[0].id: line.value.value
+        for line in module.body
+        if isinstance(line, ast.Assign)
+        and isinstance(line.targets[0], ast.Name)
+        and isinstance(line.value, ast.Constant)
+        and isinstance(line.value.value, str)
+    }
 
 
 def tree() -> Iterator[str]:
