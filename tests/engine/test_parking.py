@@ -381,3 +381,13 @@ async def test_a_run_that_the_store_holds_for_due_is_not_parked_again_by_a_worke
         assert head.closed_at is not None
         assert head.closed_at - head.created_at >= 10_000_000
         assert sum(map(parks, w.store.commits)) == 1
+
+
+@simulated()
+async def test_a_run_wakes_on_time_however_often_there_was_nothing_to_wake_before() -> None:
+    async with world() as w:
+        await w.define("one", sleep(100.7))
+        engine = await w.engine(poll=1)
+        head = await w.run(engine, "one")
+        assert head.closed_at is not None
+        assert 0 <= head.closed_at - head.created_at - 100_700_000 < 10_000

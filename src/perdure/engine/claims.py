@@ -100,10 +100,14 @@ class Claimer:
             self._wanted = True
             return
         wake_at = await runtime.ownership.next_wake()
-        self._empty_rounds = 0 if claimed else self._empty_rounds + 1
-        if wake_at is not None:
+        if wake_at is None:
+            return
+        delay = (wake_at - runtime.time.now()) / 1_000_000
+        if delay > 0 or claimed:
+            self._empty_rounds = 0
+        if delay <= 0:
             # Due, but not ours: somebody else is claiming it right now. Look again, but ever less eagerly.
-            least = _LEAST_DELAY * 2 ** min(self._empty_rounds, 8)
-            delay = max(least, (wake_at - runtime.time.now()) / 1_000_000)
-            if delay < runtime.settings.poll:
-                self._arm(runtime.loop.time() + delay)
+            delay = _LEAST_DELAY * 2 ** min(self._empty_rounds, 8)
+            self._empty_rounds += 1
+        if delay < runtime.settings.poll:
+            self._arm(runtime.loop.time() + delay)
