@@ -17,9 +17,10 @@ from perdure.errors import Busy, CommitUnknown, IllegalCommand, StoreError
 from perdure.model.commands import Signal
 from perdure.model.events import SignalReceived
 from perdure.model.policies import Limits
+from perdure.testing.crashing import crash
 from perdure.testing.faults import Fault, FaultyStore
 from perdure.testing.simloop import SimClock, pass_time, simulated
-from tests.engine.world import NAMESPACE, World, child, crash, output_of, signal, sleep, step, world
+from tests.engine.world import NAMESPACE, World, child, output_of, signal, sleep, step, world
 
 RATES = {
     Fault.LOST_AFTER: 0.03,

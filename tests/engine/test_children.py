@@ -12,8 +12,9 @@ from perdure.model.commands import Cancel
 from perdure.model.policies import Limits
 from perdure.ports.runs import RunFilter
 from perdure.stores.sqlite import SqliteStore
+from perdure.testing.crashing import crash
 from perdure.testing.simloop import SimClock, pass_time, simulated
-from tests.engine.world import NAMESPACE, World, child, crash, output_of, result_of, signal, sleep, step, until, world
+from tests.engine.world import NAMESPACE, World, child, output_of, result_of, signal, sleep, step, until, world
 
 
 async def children_of(w: World, run: str) -> list[Any]:

@@ -13,12 +13,12 @@ from perdure.errors import IllegalCommand
 from perdure.model.commands import Fail, Signal
 from perdure.model.events import SignalReceived
 from perdure.model.failures import Failure
+from perdure.testing.crashing import crash
 from perdure.testing.simloop import SimClock, pass_time, simulated
 from tests.engine.world import (
     NAMESPACE,
     Handlers,
     World,
-    crash,
     output_of,
     result_of,
     signal,

@@ -6,8 +6,9 @@ from typing import Any
 
 from perdure.engine import ActivationContext
 from perdure.model.policies import Limits
+from perdure.testing.crashing import crash
 from perdure.testing.simloop import pass_time, simulated
-from tests.engine.world import World, crash, output_of, sleep, step, steps, world
+from tests.engine.world import World, output_of, sleep, step, steps, world
 
 
 def snapshots(w: World) -> list[tuple[int, int]]:

@@ -11,8 +11,9 @@ from perdure.engine import ActivationContext, Engine
 from perdure.model.policies import Limits
 from perdure.stores.sqlite import SqliteStore
 from perdure.testing.contracts.subject import LEASE, ME, OTHER, SECOND, ManualClock, start
+from perdure.testing.crashing import crash
 from perdure.testing.simloop import pass_time, simulated
-from tests.engine.world import World, crash, result_of, step, until
+from tests.engine.world import World, result_of, step, until
 from tests.reliability.places import STORES, world_on
 
 BUDGET = Limits(active_time=60_000_000)

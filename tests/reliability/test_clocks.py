@@ -15,8 +15,9 @@ import pytest
 from perdure import Perdure
 from perdure.engine import ActivationContext, Engine
 from perdure.stores.postgres import PostgresStore
+from perdure.testing.crashing import crash
 from perdure.testing.simloop import SimClock, pass_time, simulated
-from tests.engine.world import World, crash, signal, sleep, step
+from tests.engine.world import World, signal, sleep, step
 from tests.reliability.places import STORES, world_on
 
 HOUR = 3600.0

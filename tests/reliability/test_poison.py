@@ -17,8 +17,9 @@ from perdure.engine import ActivationContext, Engine
 from perdure.errors import HistoryUnreadable
 from perdure.service.fsck import fsck
 from perdure.stores.sqlite import SqliteStore
+from perdure.testing.crashing import crash
 from perdure.testing.simloop import pass_time, simulated
-from tests.engine.world import crash, output_of, result_of, step, until
+from tests.engine.world import output_of, result_of, step, until
 from tests.reliability.places import STORES, world_on
 
 ROOT = Path(__file__).resolve().parents[2]

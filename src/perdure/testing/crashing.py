@@ -14,6 +14,7 @@ def crash(engine: Engine) -> None:
         engine._deafen()
     for owned in list(runtime.roster.owned.values()):
         owned.dropped = True
+        owned.answers = []
         for execution in owned.running.values():
             execution.silent = True
     runtime.claimer.close()
