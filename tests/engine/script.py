@@ -192,6 +192,9 @@ class Script:
 
     def signalled(self, turn: Turn) -> None: ...
 
+    def loses_signal(self, state: RunState, name: str) -> bool:
+        return False
+
     def items_loaded(self, turn: Turn, activation: Activation, command: Any) -> None: ...
 
     def is_waiting(self, state: RunState) -> bool:

@@ -26,6 +26,7 @@ from perdure.programs.flow.nodetypes import (
     Plan,
     Refuse,
     Sleep,
+    Waits,
 )
 
 Config = dict[str, Any]
@@ -107,7 +108,7 @@ CATALOGUE: dict[str, NodeType] = {
         _type("say", _say),
         _type("refuse", _refuse),
         _type("sleep", lambda config, plan: Sleep(plan.now + config["us"], {"slept": config["us"]})),
-        _type("signal", _await),
+        _type("signal", _await, waits=lambda config: Waits(config["name"], config.get("mode", "persistent"))),
         _type("call", _call),
         _type("loop", _iterate, loop=_loop_options),
         _type("again", lambda config, plan: ContinueAsNew(config.get("input", plan.input))),

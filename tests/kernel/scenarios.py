@@ -169,6 +169,16 @@ def signal_in_time() -> Rig:
 
 
 @scenario
+def unheard_signal() -> Rig:
+    nodes = {"a": "step", "w": {"type": "signal", "name": "go", "mode": "transient"}, "e": "end"}
+    rig = small_run(nodes, "s>a a>w w>e")
+    rig.signal("go", "too early", id="one")
+    rig.complete("a")
+    rig.signal("go", "in time", id="two")
+    return rig
+
+
+@scenario
 def unanswered_signal() -> Rig:
     rig = small_run({"w": {"type": "signal", "name": "go", "us": 50}}, "s>w")
     rig.wake()

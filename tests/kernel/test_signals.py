@@ -141,6 +141,83 @@ def test_a_transient_wait_takes_only_what_comes_after_it_began() -> None:
     assert rig.output == "after"
 
 
+def test_a_signal_that_only_transient_waits_want_is_recorded_and_not_kept_while_nobody_waits() -> None:
+    rig = _after_a_step(mode="transient")
+    (event,) = rig.signal("go", "before", id="x")
+    assert event == e.SignalReceived("go", "before", "x", kept=False)
+    assert rig.state.signals == {}
+    assert rig.signal("go", "before", id="x") == []
+    rig.complete("a")
+    assert rig.phase("w") == "signal"
+    rig.signal("go", "after")
+    assert rig.output == "after"
+
+
+def test_signals_that_are_not_kept_do_not_fill_the_queue() -> None:
+    nodes = {"s": "start", "a": "step", "w": {"type": "signal", "name": "go", "mode": "transient"}}
+    rig = Rig(flow(nodes, "s>a a>w"), limits=Limits(pending_signals=2))
+    for number in range(5):
+        rig.signal("go", number)
+    rig.signal("noise")
+    assert [signal.name for signal in rig.state.signals.values()] == ["noise"]
+
+
+def test_a_signal_of_a_name_that_no_node_knows_stays_in_sight() -> None:
+    rig = _after_a_step(mode="transient")
+    rig.signal("og", "a slip of the pen")
+    assert [signal.name for signal in rig.state.signals.values()] == ["og"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"type": "signal", "name": "go"},
+        {"type": "loop", "items": [], "add": "go"},
+        {"type": "loop", "items": [1], "close": "go"},
+    ],
+    ids=["a persistent wait", "a loop that takes items", "a loop that can be closed"],
+)
+def test_a_signal_that_anybody_else_may_take_later_is_kept(other: dict[str, object]) -> None:
+    wait = {"type": "signal", "name": "go", "mode": "transient"}
+    rig = Rig(flow({"s": "start", "a": "step", "v": wait, "b": "step", "o": other}, "s>a a>v s>b b>o"))
+    rig.signal("go", "early")
+    assert [signal.payload for signal in rig.state.signals.values()] == ["early"]
+
+
+def test_what_comes_while_the_run_is_suspended_is_kept_for_the_transient_waits_that_there_are() -> None:
+    wait = {"type": "signal", "name": "go", "mode": "transient"}
+    rig = Rig(flow({"s": "start", "v": wait, "w": wait, "a": "step", "x": wait}, "s>v s>w s>a a>x"))
+    rig.tell(c.Suspend())
+    assert [rig.signal("go", n)[0].kept for n in (1, 2, 3)] == [True, True, False]
+    rig.tell(c.Resume())
+    assert (rig.state.signals, rig.state.waiters) == ({}, {})
+    rig.complete("a")
+    assert rig.phase("x") == "signal"
+    rig.signal("go", 4)
+    assert rig.state.final == "COMPLETED"
+
+
+def test_what_a_withdrawn_wait_has_left_does_not_stand_in_the_way_of_the_next_one() -> None:
+    wait = {"type": "signal", "name": "go", "mode": "transient"}
+    rig = Rig(flow({"s": "start", "v": wait, "a": {"type": "step", "cancels": ["v"]}, "w": wait}, "s>v s>a a>w"))
+    rig.tell(c.Suspend())
+    rig.signal("go", "for v")
+    rig.complete("a")
+    rig.tell(c.Resume())
+    assert rig.phase("w") == "signal"
+    rig.signal("go", "for w")
+    assert rig.state.final == "COMPLETED"
+
+
+def test_a_run_that_began_under_older_rules_keeps_every_signal() -> None:
+    nodes = {"s": "start", "a": "step", "w": {"type": "signal", "name": "go", "mode": "transient"}}
+    rig = Rig(flow(nodes, "s>a a>w"), started=False)
+    rig.kernel.program.semantics = 1
+    rig.tell(rig.begin)
+    rig.signal("go", "before")
+    assert len(rig.state.signals) == 1
+
+
 def test_what_a_transient_wait_passed_over_is_still_there_for_a_persistent_one() -> None:
     nodes = {
         "s": "start",

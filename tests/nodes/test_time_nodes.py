@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from perdure.model.events import TimerArmed
+from perdure.model.events import SignalReceived, TimerArmed
 from perdure.model.times import iso
 from perdure.testing.pure import BEGIN, PureRunner
 from tests.nodes.flows import failure, given, node, output, row, run
@@ -162,6 +162,25 @@ def test_a_signal_that_came_before_counts_unless_the_wait_is_transient() -> None
     assert kept.output == "early"
     later = run(*nodes, node("wait-for-signal", {"name": "go", "mode": "transient"}), signals=early)
     assert later.output == "late"
+
+
+@pytest.mark.parametrize(
+    ("waits", "kept"),
+    [
+        ([("go", "transient")], 0),
+        ([("g${'o'}", "transient")], 0),
+        ([("go", "transient"), ("go", "persistent")], 1),
+        ([("go", "transient"), ("${input.name}", "persistent")], 1),
+        ([("go", "transient"), ("stop", "persistent")], 0),
+        ([("${input.name}", "transient")], 0),
+        ([("stop", "transient")], 1),
+    ],
+)
+def test_a_signal_is_kept_if_a_later_wait_may_take_it(waits: list[tuple[str, str]], kept: int) -> None:
+    delay = node("delay", {"milliseconds": 5000}, id="d")
+    nodes = [node("wait-for-signal", {"name": name, "mode": mode}, id=f"w{n}") for n, (name, mode) in enumerate(waits)]
+    result = run(delay, *nodes, input={"name": "x"}, signals=[(1, "go", "early")])
+    assert [event.kept for event in result.of(SignalReceived)] == [bool(kept)]
 
 
 def test_nobody_signals_in_time() -> None:

@@ -9,7 +9,6 @@ from perdure.model.commands import ChildEnded
 from perdure.model.failures import Failure
 from perdure.model.values import Json
 
-CHILD_FAILED = "CHILD_FAILED"
 _WAYS = {"FAILED": "failed", "TIMED_OUT": "timed out", "CANCELLED": "was cancelled"}
 _MOST_LINKS = 6
 
@@ -24,7 +23,7 @@ def failure_of(activation: Activation, ended: ChildEnded, semantics: int) -> Fai
     else:
         details["definition"] = activation.child_of[0] if activation.child_of is not None else None
         message = _told(details)
-    return Failure(CHILD_FAILED, message, retryable=ended.status != "CANCELLED", details=details)
+    return Failure("CHILD_FAILED", message, retryable=ended.status != "CANCELLED", details=details)
 
 
 def _told(details: Json) -> str:
@@ -33,7 +32,7 @@ def _told(details: Json) -> str:
     while isinstance(details, dict) and "run" in details:
         cause = details.get("failure")
         links.append(_link(details, cause))
-        details = cause.get("details") if isinstance(cause, dict) and cause.get("code") == CHILD_FAILED else None
+        details = cause.get("details") if isinstance(cause, dict) and cause.get("code") == "CHILD_FAILED" else None
     if len(links) > _MOST_LINKS:
         links[1 : 1 - _MOST_LINKS] = ["…"]  # what is nearest to the cause says most
     if isinstance(cause, dict):

@@ -16,7 +16,7 @@ from perdure.kernel.backoff import pause_before
 from perdure.kernel.children import failure_of
 from perdure.kernel.legality import COMMANDS, Answer
 from perdure.kernel.signal_ids import is_known
-from perdure.kernel.signals import deliver_all_signals, deliver_signals
+from perdure.kernel.signals import deliver_all_signals, deliver_signals, is_wanted
 from perdure.kernel.sizes import counted, measured
 from perdure.kernel.state import Activation
 from perdure.kernel.turn import Turn, condition, refusal
@@ -232,6 +232,9 @@ def signal(turn: Turn, command: c.Signal) -> None:
             limit=most,
             code_of_limit="LIMIT_DATA",
         )
+    if state.semantics >= 2 and turn.program.loses_signal(state, command.name) and not is_wanted(state, command.name):
+        turn.emit(e.SignalReceived(command.name, command.payload, command.id, kept=False))
+        return
     is_awaited = command.name in state.waiters and state.suspended is None and state.closing is None
     if len(state.signals) >= state.limits.pending_signals and not is_awaited:
         raise TooMuch(

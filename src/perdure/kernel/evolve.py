@@ -262,8 +262,9 @@ def side_effect_recorded(state: RunState, event: e.SideEffectRecorded, at: int) 
 
 def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
     state.signal_count += 1
-    state.signals[state.signal_count] = PendingSignal(state.signal_count, event.name, event.payload)
-    state.signals_of.setdefault(event.name, {})[state.signal_count] = True
+    if event.kept:
+        state.signals[state.signal_count] = PendingSignal(state.signal_count, event.name, event.payload)
+        state.signals_of.setdefault(event.name, {})[state.signal_count] = True
     if event.id is not None:
         remember(state, event.id, event.name, event.payload)
 

@@ -27,7 +27,8 @@ SEMANTICS = 2
 """Raised with every change of the rules, the kernel's or a program's; a run keeps the number that it began with.
 
 1  release 0.1
-2  the failure of a child says where in the child, and why
+2  the failure of a child says where in the child, and why; a signal that nobody waits for and that nobody can take
+   later is not kept
 """
 
 ProgramApplier = Callable[[RunState, Any, int, Activation | None], None]
@@ -104,6 +105,11 @@ class Program(Protocol):
 
     def start_completion_node(self, turn: Turn, number: int) -> bool:
         """Start completion node `number` (0, 1 …); False if there is no such."""
+        ...
+
+    def loses_signal(self, state: RunState, name: str) -> bool:
+        """Whether nobody will ever take a signal of this name who does not wait for it when it comes. If so it is
+        recorded and not kept."""
         ...
 
     def signalled(self, turn: Turn) -> None:

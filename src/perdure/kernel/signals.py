@@ -45,6 +45,16 @@ def first_signal(state: RunState, name: str, since: int = 0) -> int | None:
     return found
 
 
+def is_wanted(state: RunState, name: str) -> bool:
+    """Whether somebody waits for one more signal of this name: a run that is suspended has some already that it will
+    hand on."""
+    waiting = [state.activations[id] for id in state.waiters.get(name, ())]
+    if not waiting:
+        return False
+    since = min(activation.since for activation in waiting)
+    return sum(number > since for number in state.signals_of.get(name, ())) < len(waiting)
+
+
 def deliver_all_signals(turn: Turn) -> None:
     """Hands on what came while nothing could be handed on."""
     for name in list(turn.state.waiters):

@@ -224,6 +224,7 @@ class SignalReceived(Event, frozen=True):
     name: str
     payload: Json = None
     id: str | None = None
+    kept: bool = True  # False: nobody waited for it, and whoever waits later wants only later ones
 
 
 class SignalAwaited(Event, frozen=True):

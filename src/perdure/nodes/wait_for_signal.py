@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field
 from perdure.expressions import Template
 from perdure.model.failures import Failure
 from perdure.nodes.config import DynamicDuration, NodeConfig, TemplateText, micros_of, template
-from perdure.programs.flow.nodetypes import AwaitSignal, Directive, NodeType, Plan, Refuse
+from perdure.programs.flow.nodetypes import AwaitSignal, Directive, NodeType, Plan, Refuse, Waits
 
 LONGEST_NAME = 256
 
@@ -60,6 +60,10 @@ def plan(prepared: Prepared, moment: Plan) -> Directive:
         return Refuse(Failure("DURATION_INVALID", str(problem)))
 
 
+def waits(prepared: Prepared) -> Waits:
+    return Waits(str(prepared.name.resolve({})) if prepared.name.is_static else None, prepared.mode)
+
+
 TYPE = NodeType(
     name="wait-for-signal",
     title="Wait for a signal",
@@ -68,5 +72,6 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     outcomes=lambda config: ("signal",),
+    waits=waits,
     beside=False,
 )

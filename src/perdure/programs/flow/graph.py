@@ -17,6 +17,7 @@ from perdure.model.times import parse_duration
 from perdure.model.values import Json
 from perdure.programs.flow.components import layers, only_through, reachable, strong_components
 from perdure.programs.flow.nodetypes import ANY_OUTCOME, Catalogue, LoopOptions, NodeKind, NodeType
+from perdure.programs.flow.triggers import Triggers
 
 RESERVED_OUTCOMES = ("error", "timeout")
 _NONE: frozenset[str] = frozenset()
@@ -185,6 +186,7 @@ class Graph:
         for node in self.nodes:
             if node.loop is not None:
                 node.body = self._body(node)
+        self.triggers = Triggers(self.nodes)
         self.uses_trace = "_metadata" in document.model_dump_json(exclude_defaults=True)
 
     def limited(self, limits: Limits) -> Limits:

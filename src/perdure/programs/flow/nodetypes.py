@@ -51,10 +51,14 @@ class Sleep(msgspec.Struct, frozen=True):
     output: Json = None
 
 
+TRANSIENT = "transient"
+
+
 class AwaitSignal(msgspec.Struct, frozen=True):
     name: str
     until: int | None = None
     mode: str = "persistent"
+    """`transient`: signals that came before do not count."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -128,6 +132,14 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     """No loop but a group: its body runs once, on the input of the node, and its result is that of the body."""
 
 
+class Waits(msgspec.Struct, frozen=True):
+    """What can be said before a run about the signal that a node will wait for."""
+
+    name: str | None
+    """None: it is computed."""
+    mode: str = "persistent"
+
+
 class Plan(Protocol):
     """What `plan` may look at."""
 
@@ -156,6 +168,9 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     ANY_OUTCOME among them: whatever its handler says."""
     loop: Callable[[Any], LoopOptions] | None = None
     """For types with a body."""
+    waits: Callable[[Any], Waits] | None = None
+    """Prepared configuration -> the signal. Every type that plans `AwaitSignal` says it: a signal that no node can
+    ever take is not kept."""
     is_start: bool = False
     is_end: bool = False
     ends_run: bool = False

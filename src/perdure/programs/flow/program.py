@@ -336,6 +336,9 @@ class FlowProgram:
     def signalled(self, turn: Turn) -> None:
         loops.take_signals(self, turn, turn.state.body)
 
+    def loses_signal(self, state: RunState, name: str) -> bool:
+        return self.graph.triggers.loses(name)
+
     def items_loaded(self, turn: Turn, activation: Activation, command: c.ItemsLoaded) -> None:
         loops.loaded(self, turn, activation, command)
 
