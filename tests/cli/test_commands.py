@@ -128,11 +128,21 @@ def test_dev_refuses_to_listen_where_others_could_reach_it(perdure: Any) -> None
 
 
 def test_a_run_that_cannot_begin_makes_no_database(perdure: Any, tmp_path: Path) -> None:
-    for arguments in (("nowhere.json",), ("flow.json", "--input", "[1]"), ("flow.json", "--input", "{")):
+    for arguments in (("nowhere.json",), ("flow.json", "--input", "NaN"), ("flow.json", "--input", "{")):
         done = perdure("run", *arguments)
         assert done.returncode == 2
         assert "INVALID_INPUT" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["flow.json"]
+
+
+def test_the_input_of_a_run_is_any_json_value(perdure: Any, tmp_path: Path) -> None:
+    flow = {"id": "same", "nodes": [{"id": "start", "type": "start"}]}
+    (tmp_path / "same.json").write_text(json.dumps(flow))
+    (tmp_path / "list.json").write_text("[1, 2]")
+    for given, comes_out in (("[1]", [1]), ("7", 7), ("null", None), ("@list.json", [1, 2])):
+        done = perdure("run", "same.json", "--input", given)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == comes_out
 
 
 def test_settings_that_make_no_sense_are_named(perdure: Any, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ async def test_children_cannot_be_nested_without_end() -> None:
         assert head.status == "FAILED"
         heads = await w.beneath.runs.find(RunFilter(namespace=NAMESPACE))
         assert len(heads) == 5
-        assert "LIMIT_DEPTH" in str([result_of(one) for one in heads])
+        assert "LIMIT_CHILD_DEPTH" in str([result_of(one) for one in heads])
 
 
 @simulated()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ from perdure.assembly import Perdure, Run
 from perdure.cli.screen import give_up, print_json, tell
 from perdure.engine import Observer
 from perdure.errors import DocumentInvalid, InvalidInput, PerdureError
-from perdure.model.reading import read_document
+from perdure.model.problems import Problem
+from perdure.model.reading import read_document, read_value
 from perdure.model.statuses import Status
 from perdure.settings import load_settings
 
+Reader = Callable[[bytes], tuple[Any, list[Problem]]]
 COMPLETED, NOT_COMPLETED, WRONG_USE, WAITS = 0, 1, 2, 3
 
 
@@ -121,12 +124,12 @@ class Progress(Observer):
         await self._event.wait()
 
 
-def read_json_file(file: Path) -> Any:
+def read_json_file(file: Path, read: Reader = read_document) -> Any:
     try:
         data = file.read_bytes()
     except OSError as problem:
         raise InvalidInput(f"{file}: {problem.strerror}") from None
-    document, problems = read_document(data)
+    document, problems = read(data)
     if problems:
         raise DocumentInvalid(f"{file} cannot be read", [problem.as_dict() for problem in problems])
     return document
@@ -143,12 +146,14 @@ def read_input(text: str | None) -> Any:
     if text is None:
         return None
     if text.startswith("@"):
-        return read_json_file(Path(text[1:]))
-    value, problems = read_document(text.encode())
+        return read_json_file(Path(text[1:]), read_value)
+    value, problems = read_value(text.encode(errors="surrogateescape"))
     if problems:
-        first = problems[0]
-        wrong = "--input is no object" if first.code == "NOT_OBJECT" else f"--input is not JSON: {first.message}"
-        raise InvalidInput(wrong, expected="a JSON object", remedy="quote it: --input '{\"order\": 7}'")
+        raise InvalidInput(
+            f"--input is not JSON: {problems[0].message}",
+            expected="a JSON value",
+            remedy="quote it: --input '{\"order\": 7}'",
+        )
     return value
 
 

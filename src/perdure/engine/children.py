@@ -72,7 +72,7 @@ class Children:
             return None
         depth = 1 + (state.parent.depth if state.parent is not None else 0)
         if depth > state.limits.child_depth:
-            return _never(effect, Failure("LIMIT_DEPTH", f"children nested deeper than {state.limits.child_depth}"))
+            return _never(effect, Failure("LIMIT_CHILD_DEPTH", f"nested deeper than {state.limits.child_depth}"))
         waited_for = activation.child_wait
         try:
             await runtime.starts.child(

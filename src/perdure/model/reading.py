@@ -25,6 +25,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def read_document(data: bytes, *, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any] | None, list[Problem]]:
     """The document, or what keeps it from being one. Never raises."""
+    found, problems = read_value(data, max_bytes=max_bytes)
+    if not problems and not isinstance(found, dict):
+        problems.append(Problem("NOT_OBJECT", "", "the document is no object", expected="an object: { … }"))
+    return (None if problems else found), problems
+
+
+def read_value(data: bytes, *, max_bytes: int = MAX_BYTES) -> tuple[Any, list[Problem]]:
+    """Any JSON value, or None and what is wrong with it."""
     if len(data) > max_bytes:
         return None, [Problem("TOO_LARGE", "", f"{len(data)} bytes", expected=f"at most {max_bytes} bytes")]
     if _depth(data) > MAX_DEPTH:
@@ -41,8 +49,6 @@ def read_document(data: bytes, *, max_bytes: int = MAX_BYTES) -> tuple[dict[str,
     except (ValueError, RecursionError) as problem:
         return None, [Problem("NOT_JSON", "", f"not JSON: {problem}")]
     problems = reader.inspect(found)
-    if not isinstance(found, dict):
-        problems.append(Problem("NOT_OBJECT", "", "the document is no object", expected="an object: { … }"))
     return (None if problems else found), in_order(problems)
 
 

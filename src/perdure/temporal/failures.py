@@ -72,7 +72,7 @@ def of_child(error: ActivityError | ChildWorkflowError, id: int, run: str) -> Ch
 
 
 def too_deep(id: int, run: str, limit: int) -> ChildEnded:
-    return ChildEnded(id, run, "FAILED", failure=Failure("LIMIT_DEPTH", f"children nested deeper than {limit}"))
+    return ChildEnded(id, run, "FAILED", failure=Failure("LIMIT_CHILD_DEPTH", f"nested deeper than {limit}"))
 
 
 def _text(cause: BaseException | None) -> str:
