@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from perdure.engine import ActivationContext, Engine, Reply
-from perdure.errors import IllegalCommand
+from perdure.errors import IllegalCommand, StoreUnavailable
 from perdure.model.commands import Fail, Signal
 from perdure.model.events import SignalReceived
 from perdure.model.failures import Failure
@@ -382,3 +382,32 @@ async def test_an_attempt_that_an_earlier_owner_reports_as_failed_gives_way_to_t
         assert output_of(await w.ended(engine, run)) == 2
         assert stopped == [1]
         assert asyncio.get_running_loop().time() < 30
+
+
+@simulated()
+async def test_a_worker_that_loses_its_lease_while_it_asks_for_the_time_holds_none() -> None:
+    async with world() as w:
+        await w.define("one", signal("go"))
+        engine = await w.engine(lease=30)
+        run = await w.start(engine, "one")
+        lease, ownership = engine.runtime.lease, w.beneath.ownership
+        now, renew, moments = ownership.now, ownership.renew, [1]
+
+        async def lost_meanwhile() -> int:
+            if moments:
+                moments.pop()
+                lease.lose()
+            return await now()
+
+        async def only_later(worker: str, micros: int) -> bool:
+            if worker == engine.worker and not moments:
+                raise StoreUnavailable("not yet")
+            return await renew(worker, micros)
+
+        ownership.now, ownership.renew = lost_meanwhile, only_later  # type: ignore[method-assign]
+        await until(lambda: not moments)
+        await pass_time(1)
+        assert not lease.is_held
+        ownership.renew = renew  # type: ignore[method-assign]
+        await engine.send(NAMESPACE, run, Signal("go", 3))
+        assert output_of(await w.ended(engine, run)) == 3

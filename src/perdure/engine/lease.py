@@ -66,9 +66,9 @@ class Lease:
         if not still_mine:
             self.lose()
             raise StoreUnavailable("the lease had run out")
-        if worker != runtime.worker:
-            raise StoreUnavailable("the lease ran out while it was being renewed")
         await runtime.time.measure(runtime.ownership)
+        if worker != runtime.worker:  # what was renewed is the lease of a name that we have given up
+            raise StoreUnavailable("the lease ran out while it was being renewed")
         self._trusted_until = asked_at + self._seconds * 2 / 3
         if not self.is_held:
             self.is_held = True
