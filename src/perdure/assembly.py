@@ -180,6 +180,7 @@ class Perdure:
             max_runs=settings.max_runs,
             slots=settings.handler_slots,
             threads=settings.handler_threads,
+            stall=settings.stall_seconds,
         )
         store = open_store(url or settings.database_url, clock, on_fatal)
         return cls(

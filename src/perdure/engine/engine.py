@@ -85,6 +85,7 @@ class Engine:
         runtime.alarms.open()
         runtime.post.open()
         runtime.claimer.open()
+        runtime.stalls.open()
 
     def _hear(self, hint: Hint, subject: str) -> None:
         runtime = self._runtime
@@ -189,6 +190,7 @@ class Engine:
         await _quiet(runtime, settings.farewell)
         runtime.alarms.close()
         runtime.post.close()
+        runtime.stalls.close()
         runtime.results.close(Busy("the engine was closed"))
         await runtime.lease.close()
         await runtime.end_tasks()

@@ -198,6 +198,10 @@ class HandlerRunner:
             if not owned.dropped:
                 self.execute(owned, id)
 
+    def driven_by(self, task: asyncio.Task[Any]) -> Execution | None:
+        """The execution whose handler this task runs. May be asked from any thread."""
+        return next((execution for execution in list(self._live) if execution.task is task), None)
+
     # -- ending ------------------------------------------------------------------------------------
 
     def _end(self, execution: Execution, report: Command) -> None:

@@ -26,6 +26,7 @@ from perdure.engine.results import Results
 from perdure.engine.roster import Roster
 from perdure.engine.settings import EngineSettings
 from perdure.engine.settling import pauses
+from perdure.engine.stalls import StallWatch
 from perdure.engine.starts import Starts
 from perdure.engine.storetime import StoreTime
 from perdure.ports.store import Store
@@ -78,6 +79,7 @@ class Runtime:
         self.post = Post(self)
         self.dispatch = Dispatch(self)
         self.lease = Lease(self)
+        self.stalls = StallWatch(self)
 
     def rename(self) -> None:
         """A worker whose lease ran out never comes back under the same name."""
@@ -105,6 +107,9 @@ class Runtime:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         if not task.cancelled() and (problem := task.exception()) is not None:
             self.trouble("the engine itself (a bug)", problem)
+
+    def owns(self, task: asyncio.Task[Any]) -> bool:
+        return task in self._tasks
 
     async def end_tasks(self) -> None:
         tasks = list(self._tasks)

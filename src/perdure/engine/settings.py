@@ -44,6 +44,9 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_every: float = 1.0
     """Heartbeats of one handler are recorded no more often than this."""
 
+    stall: float = 0.0
+    """A step that keeps the event loop to itself for longer is named in the log, once. 0: nobody looks."""
+
     grace: float = 1.0
     """How long handlers may go on when the engine closes."""
     farewell: float = 5.0
