@@ -63,7 +63,7 @@ def decide_again() -> Planting:
         await pass_time(0.1)
         if not run.dropped:
             run.mailbox[:0] = run.letters
-            run._clear_flight()
+            run.clear_flight()
             await settling.reload(run)
 
     return swapped(owned, "settle", settle)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from perdure.errors import StoreUnavailable
+from perdure.errors import StoreError, StoreFull, StoreUnavailable
 
 if TYPE_CHECKING:
     from perdure.engine.runtime import Runtime
@@ -24,6 +24,8 @@ class Lease:
         self._task: asyncio.Task[None] | None = None
         self._watch: asyncio.TimerHandle | None = None
         self.is_held = False
+        self.trouble: StoreError | None = None
+        """Why it could not be renewed the last time."""
 
     async def open(self) -> None:
         """Raises if the store cannot be reached at all."""
@@ -51,8 +53,10 @@ class Lease:
         try:
             await self._renew()
         except Exception as problem:
+            self.trouble = problem if isinstance(problem, StoreError) else None
             self._runtime.trouble("renewing the lease", problem)
             return False
+        self.trouble = None
         return True
 
     async def _renew(self) -> None:
@@ -84,6 +88,12 @@ class Lease:
             self.lose()
         else:
             self._watch = self._runtime.loop.call_at(self._trusted_until, self._check)
+
+    def refusal(self) -> StoreError:
+        """What whoever needs the lease is told while it is not held."""
+        if isinstance(self.trouble, StoreFull):
+            return StoreFull(self.trouble.message, remedy=self.trouble.remedy)
+        return StoreUnavailable("this worker has no lease at the moment")
 
     def lose(self) -> None:
         runtime = self._runtime

@@ -24,7 +24,7 @@ import msgspec
 
 from perdure.engine.answers import Answer, Letter, OwnershipLost, StartRefused, give
 from perdure.engine.deciding import Bug, decide
-from perdure.engine.settling import go_back, reload, settle
+from perdure.engine.settling import go_back, reload, settle, undecide
 from perdure.engine.writing import SnapshotGauge, write_of
 from perdure.errors import CommitUnknown
 from perdure.kernel.kernel import Kernel
@@ -265,7 +265,7 @@ class OwnedRun:
                 give(answer, said)
             else:
                 give(answer, self._refusal(outcome))
-        self._clear_flight()
+        self.clear_flight()
 
     def _refusal(self, outcome: Outcome) -> Exception:
         assert self.in_flight is not None
@@ -278,7 +278,7 @@ class OwnedRun:
         observer = self.runtime.observer
         if observer is not None:
             observer.turn_committed(self.run, write.seq - write.expected, len(self.letters))
-        self._clear_flight()
+        self.clear_flight()
         self.durable = write.seq
         self.size += len(write.data)
         self.new = None
@@ -295,7 +295,7 @@ class OwnedRun:
             if not self.starting:
                 self._go_on()
 
-    def _clear_flight(self) -> None:
+    def clear_flight(self) -> None:
         self.in_flight = None
         self.letters = []
         self.answers = []
@@ -321,17 +321,14 @@ class OwnedRun:
         else:
             # It was to be closed. The command came before the close, so it is decided before it, from the state
             # as it was.
-            decided_now = {row for _, _, row in self.letters}
-            self.consumed = [row for row in write.consumed if row not in decided_now]
-            self.mailbox[:0] = self.letters
-            self._clear_flight()
+            undecide(self, self.letters)
             self.runtime.spawn(reload(self))
 
     def superseded(self) -> None:
         """The turn in flight is durable, but somebody else owns the run now."""
         for answer, said in self.answers:
             give(answer, said)
-        self._clear_flight()
+        self.clear_flight()
         self.drop(OwnershipLost())
 
     # -- after it is durable --------------------------------------------------------------------------------
@@ -397,4 +394,4 @@ class OwnedRun:
             about_flight = why if was_refused else CommitUnknown("whether it was recorded is not known")
             for answer, _ in self.answers:
                 give(answer, about_flight)
-            self._clear_flight()
+            self.clear_flight()

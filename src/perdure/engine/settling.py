@@ -71,6 +71,8 @@ async def settle(owned: OwnedRun, problem: BaseException) -> None:
             if strange > _STRANGE_ERRORS and not owned.dropped:
                 runtime.roster.set_aside(owned, problem)
         runtime.trouble(f"committing a turn of {owned.run}", problem)
+        if isinstance(problem, StoreFull) and await _told_at_once(owned, problem):
+            return
         await asyncio.sleep(pause)
         if owned.dropped:
             return
@@ -79,6 +81,30 @@ async def settle(owned: OwnedRun, problem: BaseException) -> None:
                 return
         except Exception as again:
             problem = again
+
+
+async def _told_at_once(owned: OwnedRun, full: StoreFull) -> bool:
+    """There is no room, and there may be none for hours. Whoever waits for an answer is told so instead of waiting
+    along, and what they asked for is taken back; what nobody can repeat (results, timers) is kept and tried again.
+    True: the turn in flight is no more."""
+    for _, answer, _ in owned.mailbox:
+        if answer is not None:
+            give(answer, full)
+    owned.mailbox = [letter for letter in owned.mailbox if letter[1] is None]
+    write = owned.in_flight
+    assert write is not None
+    if owned.unsure:
+        return False  # an earlier attempt may have got through
+    if write.new is not None or owned.unparks:
+        owned.drop(full, was_refused=True)  # the store does not know the run, or has it as it was parked
+        return True
+    if not owned.answers:
+        return False
+    for answer, _ in owned.answers:
+        give(answer, full)
+    undecide(owned, [letter for letter in owned.letters if letter[1] is None])
+    await reload(owned)
+    return True
 
 
 async def _settled(owned: OwnedRun) -> bool:
@@ -142,6 +168,16 @@ def go_back(owned: OwnedRun, bug: Bug, letters: list[Letter]) -> None:
         owned.runtime.spawn(reload(owned))
 
 
+def undecide(owned: OwnedRun, letters: list[Letter]) -> None:
+    """Nothing of the turn in flight was written. These of its commands are decided again, once the state has been
+    reloaded."""
+    assert owned.in_flight is not None
+    decided_now = {row for _, _, row in owned.letters}
+    owned.consumed = [row for row in owned.in_flight.consumed if row not in decided_now]
+    owned.mailbox[:0] = letters
+    owned.clear_flight()
+
+
 async def reload(owned: OwnedRun) -> None:
     """Puts the durable state in place of one that has moved too far, and fetches the inbox. Running handlers are not
     touched."""
@@ -156,7 +192,7 @@ async def reload(owned: OwnedRun) -> None:
                 return
             rebuilt = await runtime.loader.rebuild(owned.kernel, loaded)
             letters = await runtime.post.receive_for(owned)
-        except (StoreUnavailable, CommitUnknown) as problem:
+        except (StoreUnavailable, StoreFull, CommitUnknown) as problem:
             runtime.trouble(f"reloading {owned.run}", problem)
             await asyncio.sleep(pause)
         except Exception as problem:

@@ -116,7 +116,7 @@ class Starts:
         if not self.is_open:
             raise Busy("this worker is closing", retry_after=runtime.settings.poll)
         if not runtime.lease.is_held:
-            raise StoreUnavailable("this worker has no lease at the moment")
+            raise runtime.lease.refusal()
         if len(runtime.roster.owned) >= runtime.settings.max_runs:
             raise Busy(f"this worker holds {len(runtime.roster.owned)} runs already", retry_after=runtime.settings.poll)
 

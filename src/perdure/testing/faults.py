@@ -4,6 +4,7 @@
     store.next_commit(Fault.LOST_AFTER)                    # it is committed, and nobody hears of it
     store.next_commit(Fault.LOST_BEFORE, when=is_closing)  # the first such turn is not, and nobody knows
     with store.down(): ...                                 # nothing can be reached
+    with store.full(): ...                                 # nothing can be written, for want of room
     with store.held() as gate: ...                         # commits wait until gate.set()
     with store.stalled() as gate: ...                      # so does everything else
 
@@ -79,6 +80,7 @@ class FaultyStore:
         self._planned: list[tuple[Fault, Condition]] = []
         self._is_down = False
         self._is_cut = False
+        self._is_full = False
         self._gate: asyncio.Event | None = None
         self._holds_all = False
         self.journal: Any = _FaultyJournal(self)
@@ -106,6 +108,14 @@ class FaultyStore:
             yield
         finally:
             self._is_down = False
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        self._is_full = True
+        try:
+            yield
+        finally:
+            self._is_full = False
 
     @contextmanager
     def held(self) -> Iterator[asyncio.Event]:
@@ -138,6 +148,10 @@ class FaultyStore:
         if self._is_down or self._is_cut:
             raise StoreUnavailable("the store cannot be reached")
 
+    def check_room(self) -> None:
+        if self._is_full:
+            raise StoreFull("the disk is full")
+
     def draw(self, turn: TurnWrite) -> Fault | None:
         for place, (fault, when) in enumerate(self._planned):
             if when(turn):
@@ -164,6 +178,9 @@ class FaultyStore:
             await self._gate.wait()
 
 
+_READING = frozenset({"head", "load", "history", "next_wake", "now", "receive", "find", "walk", "counts"})
+
+
 class _Port:
     """One port, reachable only while the store is."""
 
@@ -178,6 +195,8 @@ class _Port:
             await faulty.wait_at_gate()
             await faulty.dawdle()
             faulty.check()
+            if name not in _READING:
+                faulty.check_room()
             answer = await method(*args, **kwargs)
             if name == "send" and faulty.strikes("lost_sends"):
                 raise StoreUnavailable("the answer was lost")
@@ -217,6 +236,7 @@ class _FaultyJournal(_Port):
         await faulty.wait_at_gate(to_commit=True)
         await faulty.dawdle()
         faulty.check()
+        faulty.check_room()
         fault = faulty.draw(turn)
         if fault is None:
             outcome = await journal.commit(turn)

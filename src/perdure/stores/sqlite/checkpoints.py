@@ -17,7 +17,7 @@ from typing import Any
 
 import apsw
 
-from perdure.stores.sqlite.connection import connect, is_fatal
+from perdure.stores.sqlite.connection import connect, is_fatal, is_full
 
 COPY = 4_000
 """Pages of 4 KiB in the log above which the thread begins to copy."""
@@ -97,7 +97,7 @@ class Checkpoints:
             self._aside = self._aside or connect(self._path)
             checkpoint(self._aside, apsw.SQLITE_CHECKPOINT_PASSIVE)
         except Exception as problem:
-            self._problem = problem
+            self._problem = None if is_full(problem) else problem
 
     def _raise_if_fatal(self) -> None:
         if self._problem is not None:
