@@ -37,6 +37,8 @@ class Limits:
     placeholders: int = 1_000  # in all strings of one template
     sections: int = 8  # nesting of Mustache sections
     partials: int = 16  # nesting of Mustache partials while rendering
+    found: int = 100_000  # values that one JSONPath may find
+    pattern: int = 1_000  # characters that a regular expression speaks about, repetitions counted out
     _hash: int = field(init=False, repr=False, compare=False, default=0)
 
     def __post_init__(self) -> None:
