@@ -63,7 +63,7 @@ def _drop_scope(state: RunState, id: int) -> None:
     assert scope.parent is not None
     parent = state.scopes[scope.parent]
     if scope.undo and (scope.closing is None or state.semantics >= 2):
-        # Also of one that has failed: what is still here waited for its turn to be undone when something around it ended.
+        # Also of one that failed: what is still here waited for its turn to be undone when something around it ended.
         parent.undo.extend(msgspec.structs.replace(entry, loop=scope.loop) for entry in scope.undo)
     del parent.children[id]
     for other in list(below_of(state, id)) if scope.closing is not None else [id]:
