@@ -39,6 +39,10 @@ ERRORS: dict[str, Words] = {
         "Larger than a published limit.",
         "See [sizes](settings.md#fixed-sizes) and [limits](settings.md#limits).",
     ),
+    "TOO_SLOW": (
+        "The head or the body of a request did not come in time.",
+        "Send it in one go. For clients on slow lines, raise `request_seconds`.",
+    ),
     "BUSY": (
         "The process has all the runs that it may hold, or the run all the commands; or the process is closing.",
         "Repeat the same call later. Raise `max_runs`, or add a process.",

@@ -96,6 +96,8 @@ def range_of(kind: types.Type) -> str:
             return ", ".join(f"`{value}`" for value in values)
         case types.IntType(ge=least, le=most):
             return f"{least:,} to {most:,}".replace("65,535", "65535")
+        case types.FloatType(ge=least, le=most) if least is not None:
+            return f"{least:,} to {most:,}"
         case types.FloatType(le=most):
             return f"more than 0, at most {most:,}"
         case types.StrType(max_length=None):

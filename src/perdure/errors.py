@@ -12,6 +12,7 @@
     │   │   ├── KeyReused           KEY_REUSED           409   same idempotency key or signal id, other content
     │   │   └── DraftChanged        DRAFT_CHANGED        409   somebody else saved the draft in between
     │   ├── TooMuch                 TOO_MUCH             413   a published size limit is exceeded
+    │   ├── TooSlow                 TOO_SLOW             408   a request that did not come to its end in time
     │   └── Busy                    BUSY                 429   back-pressure; the same call may be repeated later
     ├── ExpressionError             the author of an expression can mend it (422)
     │   ├── ExpressionSyntax        EXPRESSION_SYNTAX    found when the text is compiled
@@ -127,6 +128,10 @@ class DraftChanged(Conflict):
 
 class TooMuch(CallerError):
     code, status = "TOO_MUCH", 413
+
+
+class TooSlow(CallerError):
+    code, status, retryable = "TOO_SLOW", 408, True
 
 
 class Busy(CallerError):

@@ -43,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """`async` steps that one process executes at once."""
     handler_threads: Count = 16
     """Plain functions that one process executes at once, each in a thread."""
+    request_seconds: Seconds = 10.0
+    """How long a client of `perdure dev` may take for the head of a request, and for its body."""
     stall_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 0.5
     """An `async` step that blocks the event loop for longer is named in the log, once; 0 turns this off."""
     log_level: Level = "INFO"

@@ -33,9 +33,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield from serve(place)
 
 
-def serve(place: Path) -> Iterator[str]:
+def serve(place: Path, **variables: str) -> Iterator[str]:
     command = [sys.executable, "-m", "perdure.cli.main", "dev", "--port", "0"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **variables}
     with subprocess.Popen(
         command, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:

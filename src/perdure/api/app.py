@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
 from collections.abc import Awaitable, Callable
@@ -15,13 +16,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from perdure.api.connections import as_problem
 from perdure.assembly import Perdure
-from perdure.errors import Forbidden, InvalidInput, NotJson, PerdureError, TooMuch
+from perdure.errors import Forbidden, InvalidInput, NotJson, PerdureError, TooMuch, TooSlow
 from perdure.model.reading import read_document
 from perdure.model.statuses import Status
 from perdure.model.values import Json
 
 MAX_BODY = 2 * 1024 * 1024
+PATIENCE = 10.0
+"""Seconds for the body of a request."""
 _encode = msgspec.json.Encoder().encode
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -31,31 +35,69 @@ def answer(value: Any, status: int = 200) -> Response:
 
 
 def problem(error: PerdureError) -> Response:
-    """RFC 9457, with the error tree's code and the JSON pointer."""
-    body = {"type": f"urn:perdure:{error.code}", "title": error.message, "status": error.status, **error.as_dict()}
-    return Response(_encode(body), error.status, media_type="application/problem+json")
+    return Response(as_problem(error), error.status, media_type="application/problem+json")
 
 
 async def body_of(request: Request) -> Json:
     """The JSON body, within limits; no body is null. Only what is called JSON is read as JSON: a browser on a foreign
     page can send forms and plain text without asking, and JSON it cannot."""
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_BODY:
-            raise TooMuch(f"the body is larger than {MAX_BODY} bytes", limit=MAX_BODY)
-        parts.append(part)
-    data = b"".join(parts)
+    data = await _received(request)
     if not data:
         return None
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not kind.endswith("+json"):
-        raise NotJson(f"a body of type {kind or 'none'}", expected="Content-Type: application/json")
+    kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+    if kind.strip() != "application/json" and not kind.strip().endswith("+json"):
+        raise _not_json(f"a body of type {kind.strip() or 'none'}")
+    charset = re.search(r"charset\s*=\s*\"?([^\s\";]*)", parameters)
+    if charset is not None and charset[1] not in ("utf-8", "utf8"):
+        raise _not_json(f"a body in {charset[1]}")
+    if (coding := request.headers.get("content-encoding", "identity").lower()) not in ("identity", ""):
+        raise _not_json(f"a body that is packed ({coding})")
     value, problems = read_document(data)
     if problems:
         first = problems[0]
-        raise InvalidInput(first.message, pointer=first.pointer, problems=[found.as_dict() for found in problems])
+        raise InvalidInput(
+            first.message,
+            pointer=first.pointer,
+            expected=first.expected,
+            remedy=first.remedy or "send one JSON object that every reader reads alike",
+            problems=[found.as_dict() for found in problems],
+        )
     return value
+
+
+async def _received(request: Request) -> bytes:
+    """The length that is announced is looked at before anything is read, and the time is that for the whole: a byte now
+    and then does not buy more of it."""
+    announced = request.headers.get("content-length", "")
+    parts, size = [], int(announced) if announced.isdecimal() else 0
+    if size > MAX_BODY:
+        raise _too_large()
+    patience, size = request.app.state.patience, 0
+    try:
+        async with asyncio.timeout(patience):
+            async for part in request.stream():
+                size += len(part)
+                if size > MAX_BODY:
+                    raise _too_large()
+                parts.append(part)
+    except TimeoutError:
+        raise TooSlow(
+            f"the body did not come within {patience:g} seconds",
+            remedy="send it in one go; raise request_seconds for clients on slow lines",
+        ) from None
+    return b"".join(parts)
+
+
+def _too_large() -> TooMuch:
+    return TooMuch(
+        f"the body is larger than {MAX_BODY} bytes",
+        limit=MAX_BODY,
+        remedy="keep what is large elsewhere and refer to it",
+    )
+
+
+def _not_json(message: str) -> NotJson:
+    return NotJson(message, expected="Content-Type: application/json", remedy="send JSON in UTF-8, as it is")
 
 
 def refuse_unknown(body: dict[str, Any], known: set[str]) -> None:
@@ -103,8 +145,15 @@ def refuse_strangers(request: Request) -> None:
     origin = request.headers.get("origin")
     if not is_loopback(host):
         raise Forbidden(f"this server does not answer to the name {host!r}", expected="localhost or 127.0.0.1")
-    if origin is not None and urlsplit(origin).netloc != request.url.netloc:
+    if origin is not None and not _is_same_place(origin, request):
         raise Forbidden(f"a page of {origin} may not use this server")
+
+
+def _is_same_place(origin: str, request: Request) -> bool:
+    try:
+        return urlsplit(origin).netloc == request.url.netloc
+    except ValueError:
+        return False
 
 
 def is_loopback(host: str) -> bool:
@@ -215,17 +264,24 @@ async def on_bug(request: Request, error: Exception) -> Response:
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
+    """What the router says: no such address, no such method for it."""
     assert isinstance(error, HTTPException)
-    codes = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
-    body = {
-        "type": "about:blank",
-        "title": error.detail,
-        "status": error.status_code,
-        "code": codes.get(error.status_code),
-    }
-    return Response(_encode(body), error.status_code, media_type="application/problem+json")
+    code, remedy = _ROUTING.get(error.status_code, (f"HTTP_{error.status_code}", None))
+    body = {"type": "about:blank", "title": error.detail, "status": error.status_code, "code": code}
+    if remedy is not None:
+        body["remedy"] = remedy
+    return Response(_encode(body), error.status_code, error.headers, media_type="application/problem+json")
 
 
-def create_api(app: Perdure) -> Starlette:
+_ROUTING = {
+    404: ("NOT_FOUND", "see the list of addresses in docs/reference/http.md"),
+    405: ("METHOD_NOT_ALLOWED", "use a method that the header Allow names"),
+}
+
+
+def create_api(app: Perdure, patience: float = PATIENCE) -> Starlette:
     """The ASGI application. Whoever serves it opens and closes `app`."""
-    return Starlette(routes=Routes(app).table(), exception_handlers={HTTPException: on_http_error, Exception: on_bug})
+    api = Starlette(routes=Routes(app).table(), exception_handlers={HTTPException: on_http_error, Exception: on_bug})
+    api.router.redirect_slashes = False  # an address that is nearly right is wrong
+    api.state.patience = patience
+    return api

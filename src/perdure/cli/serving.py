@@ -9,6 +9,7 @@ from typing import Any
 import uvicorn
 
 from perdure.api.app import create_api, is_loopback
+from perdure.api.connections import connections
 from perdure.assembly import Perdure
 from perdure.cli.screen import give_up, tell
 from perdure.errors import PerdureError, SettingsInvalid
@@ -33,13 +34,15 @@ def serve(flags: dict[str, Any], target: str | None) -> int:
         tell(error)
         return 2
     config = uvicorn.Config(
-        create_api(app),
+        create_api(app, settings.request_seconds),
         host=settings.host,
         port=settings.port,
         log_level=settings.log_level.lower(),
         access_log=False,
         server_header=False,
         lifespan="off",
+        http=connections(settings.request_seconds),
+        ws="none",
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
