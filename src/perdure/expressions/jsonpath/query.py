@@ -1,0 +1,117 @@
+"""A query: compiled once per source, run as often as you like."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+from perdure.errors import ExpressionLimit, ExpressionSyntax
+from perdure.expressions.jsonpath.functions import Run
+from perdure.expressions.jsonpath.parser import Parser
+from perdure.expressions.jsonpath.selecting import Nodes, Selecting, normalized, walk
+from perdure.expressions.jsonpath.syntax import Index, Name, Query, Slice
+from perdure.expressions.jsonpath.filtering import check
+from perdure.expressions.limits import DEFAULT_LIMITS, Limits, Meter
+from perdure.expressions.places import placed
+from perdure.expressions.values import MISSING, Json
+
+CACHE_SIZE: Final = 1_024
+
+#: Keeping the place of a value takes several times the memory of keeping the value.
+_PRICE_WITH_PLACES = 4
+
+
+class JsonPath:
+    """A compiled query. Made by `compile_jsonpath`; immutable and safe to share between threads."""
+
+    __slots__ = ("_find", "_keys", "_limits", "is_singular", "names", "source")
+
+    source: str
+    #: Whether it finds one value at most, whatever the document is.
+    is_singular: bool
+    #: The members of the document that it may read, or None if it may read any of them.
+    names: frozenset[str] | None
+
+    def __init__(self, source: str, limits: Limits) -> None:
+        parser = Parser(source, limits)
+        query = parser.parse()
+        self.source = source
+        self.is_singular = query.is_singular
+        self.names = _names(parser.absolute)
+        self._limits = limits
+        self._keys = query.keys if query.is_singular else None
+        self._find = Selecting(source, limits, check).query(query)
+
+    def find(self, value: Json, *, meter: Meter | None = None) -> list[Json]:
+        """The values that it finds in `value`, in the order of the RFC. They are parts of `value`, not copies."""
+        if self._keys is not None:
+            found = walk(value, self._keys)
+            return [] if found is MISSING else [found]
+        return self._run(Nodes([value], None), self._start(value, meter, 1)).values
+
+    def nodes(self, value: Json, *, meter: Meter | None = None) -> list[tuple[str, Json]]:
+        """The same, each with its normalized path."""
+        run = self._start(value, meter, _PRICE_WITH_PLACES)
+        found = self._run(Nodes([value], [None]), run)
+        return [(normalized(place, run), each) for place, each in zip(found.places or (), found.values, strict=True)]
+
+    def first(self, value: Json, default: Json = None, *, meter: Meter | None = None) -> Json:
+        """The first value that it finds, or `default`."""
+        if self._keys is not None:
+            found = walk(value, self._keys)
+            return default if found is MISSING else found
+        values = self.find(value, meter=meter)
+        return values[0] if values else default
+
+    def _start(self, value: Json, meter: Meter | None, price: int) -> Run:
+        return Run(value, self._limits.meter() if meter is None else meter, self._limits, price)
+
+    def _run(self, nodes: Nodes, run: Run) -> Nodes:
+        try:
+            found = self._find(nodes, run)
+        except RecursionError:
+            fault = ExpressionLimit("the query, or a value that it compares, is nested too deeply")
+            raise placed(fault, self.source, 0, len(self.source)) from None
+        if len(found.values) > self._limits.found:
+            message = f"the query finds {len(found.values):,} values, more than {self._limits.found:,}"
+            raise placed(ExpressionLimit(message), self.source, 0, len(self.source))
+        return found
+
+    def __repr__(self) -> str:
+        return f"JsonPath({self.source!r})"
+
+
+def compile_jsonpath(source: str, *, limits: Limits = DEFAULT_LIMITS) -> JsonPath:
+    """The query that `source` spells; the last 1,024 are kept."""
+    return _compiled(source, limits)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _compiled(source: Any, limits: Limits) -> JsonPath:
+    if not isinstance(source, str):
+        raise ExpressionSyntax(f"a query is text, not {type(source).__name__}", line=1, column=1)
+    if len(source) > limits.source:
+        fault = ExpressionLimit(f"the query is longer than {limits.source:,} characters")
+        raise placed(fault, source[: limits.source], 0, 1)
+    at = next((at for at, each in enumerate(source) if each == "\0" or "\ud800" <= each <= "\udfff"), None)
+    if at is not None:
+        raise placed(ExpressionSyntax(f"U+{ord(source[at]):04X} is not text"), source[:at] + "\ufffd", at, at + 1)
+    try:
+        return JsonPath(source, limits)
+    except RecursionError:
+        # The parser's own limit comes first, unless the caller has used up most of the stack.
+        raise placed(ExpressionLimit("the query is nested too deeply"), source, 0, 1) from None
+
+
+def _names(queries: list[Query]) -> frozenset[str] | None:
+    """What queries that begin at the root may read of it."""
+    found: set[str] = set()
+    for query in queries:
+        if not query.segments or query.segments[0].descendant:
+            return None
+        for selector in query.segments[0].selectors:
+            if isinstance(selector, Name):
+                found.add(selector.key)
+            elif not isinstance(selector, Index | Slice):
+                return None
+    return frozenset(found)
