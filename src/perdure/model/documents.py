@@ -13,10 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from perdure.model.times import Duration
 
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 Id = Annotated[
     str,
     Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+        pattern=ID_PATTERN,
         description="Letters, digits, dot, underscore, hyphen; at most 128.",
     ),
 ]

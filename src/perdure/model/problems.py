@@ -35,7 +35,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         place = f" (line {self.line}, column {self.column})" if self.line is not None else ""
-        expected = f"; expected {self.expected}" if self.expected else ""
+        expected = f"; expected {self.expected}" if self.expected and "expected" not in self.message else ""
         return f"{self.pointer or '/'}: {self.message}{place}{expected} [{self.code}]"
 
 

@@ -6,6 +6,7 @@ out. What passes here compiles (`graph.compile_flow`); warnings do not stand in 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,9 @@ from perdure.model.values import check_json
 from perdure.programs.flow.checks import configs, options, references, shape, structure, writing
 from perdure.programs.flow.checks.sketch import Sketch
 from perdure.programs.flow.nodetypes import Catalogue
+
+_OF_ITS_OWN = "_DUPLICATE_ID"
+"""Two ids that are the same are a mistake whatever they look like."""
 
 
 def validate_flow(document: Any, catalogue: Catalogue) -> tuple[FlowDocument | None, list[Problem]]:
@@ -49,11 +53,21 @@ def validate_flow(document: Any, catalogue: Catalogue) -> tuple[FlowDocument | N
             options.input_schema(document),
         ),
     ]
+    problems = [*misshapen, *_elsewhere(problems[len(misshapen) :], misshapen)]
     for node in sketch.nodes:  # one after the other: what was compiled to be checked is still at hand for the second
         written = list(writing.of_node(sketch, node))
-        problems += written
-        problems += configs.configuration(node, prepare=not _has_errors(written))
+        configured = list(configs.configuration(node, prepare=not _has_errors(written)))
+        problems += configured
+        problems += _elsewhere(written, configured)
     return (None if _has_errors(problems) else flow), in_order(problems)
+
+
+def _elsewhere(problems: Iterable[Problem], told: list[Problem]) -> Iterator[Problem]:
+    """Without those that are about a field of which it is told already that it cannot be what it is."""
+    places = {problem.pointer for problem in told}
+    for problem in problems:
+        if problem.pointer not in places or problem.code.endswith(_OF_ITS_OWN):
+            yield problem
 
 
 def check_or_raise(document: Any, catalogue: Catalogue) -> FlowDocument:

@@ -28,7 +28,8 @@ def _compensation(sketch: Sketch, node: NodeSketch, place: str, id: str | None) 
         return
     other = sketch.by_id.get(id)
     if other is None:
-        yield Problem("COMPENSATE_UNKNOWN", place, unknown(id, sketch))
+        if not sketch.excuses(id):
+            yield Problem("COMPENSATE_UNKNOWN", place, unknown(id, sketch))
     elif other is node:
         yield Problem("COMPENSATE_SELF", place, f"{id!r} cannot undo itself")
     else:
@@ -41,22 +42,25 @@ def _cancelled(sketch: Sketch, node: NodeSketch, place: str, id: Any) -> Iterato
         return
     other = sketch.by_id.get(id)
     if other is None:
-        yield Problem("CANCELS_UNKNOWN", place, unknown(id, sketch))
+        if not sketch.excuses(id):
+            yield Problem("CANCELS_UNKNOWN", place, unknown(id, sketch))
     else:
         yield from _visible(sketch, node, other, place)
 
 
 def _milestone(sketch: Sketch, node: NodeSketch, place: str, milestone: dict[str, Any]) -> Iterator[Problem]:
-    after, before = (sketch.by_id.get(text(milestone.get(word)) or "") for word in ("after", "before"))
+    after, before = (sketch.find(milestone.get(word)) for word in ("after", "before"))
     for word, other in (("after", after), ("before", before)):
         id = text(milestone.get(word))
         if id is not None and other is None:
+            if sketch.excuses(id):
+                continue
             yield Problem("MILESTONE_UNKNOWN", pointed(place, word), unknown(id, sketch))
         elif other is node:
             yield Problem("MILESTONE_SELF", pointed(place, word), f"{node.id!r} cannot wait for itself")
         elif other is not None:
             yield from _visible(sketch, node, other, pointed(place, word))
-    if after is not None and before is not None and after.parent != before.parent:
+    if after is not None and before is not None and after.parent != before.parent and not after.is_homeless:
         told = f"{after.id!r} and {before.id!r} belong to different bodies"
         yield Problem("SCOPE_CROSSED", pointed(place, "before"), told, expected="both in the same body")
 
@@ -64,7 +68,7 @@ def _milestone(sketch: Sketch, node: NodeSketch, place: str, milestone: dict[str
 def _mutex(sketch: Sketch, node: NodeSketch, place: str) -> Iterator[Problem]:
     """The loop or group keeps its mutex until its body has ended: a node of the body would wait for it for ever."""
     for id in sketch.around(node):
-        above = sketch.by_id.get(id or "")
+        above = sketch.find(id)
         if above is not None and above.raw.get("mutex") == node.raw["mutex"]:
             told = f"{above.id!r}, of whose body {node.id!r} is a part, has this mutex while its body runs"
             yield Problem("MUTEX_NESTED", place, told, expected="another mutex, or none")
@@ -75,7 +79,8 @@ def of_settings(sketch: Sketch) -> Iterator[Problem]:
     if id is not None:
         place = "/settings/on_failure"
         if sketch.on_failure is None:
-            yield Problem("ON_FAILURE_UNKNOWN", place, unknown(id, sketch))
+            if not sketch.excuses(id):
+                yield Problem("ON_FAILURE_UNKNOWN", place, unknown(id, sketch))
         else:
             yield from _at_the_root(sketch.on_failure, place)
             if sketch.on_failure.type is not None and sketch.on_failure.type.is_start:
@@ -84,7 +89,8 @@ def of_settings(sketch: Sketch) -> Iterator[Problem]:
         if isinstance(id, str):
             place, node = pointed("/settings/after", number), sketch.by_id.get(id)
             if node is None:
-                yield Problem("AFTER_UNKNOWN", place, unknown(id, sketch))
+                if not sketch.excuses(id):
+                    yield Problem("AFTER_UNKNOWN", place, unknown(id, sketch))
             else:
                 yield from _at_the_root(node, place)
                 yield from _able(node, place)
@@ -98,12 +104,14 @@ def _able(node: NodeSketch, place: str) -> Iterator[Problem]:
 
 
 def _visible(sketch: Sketch, node: NodeSketch, other: NodeSketch, place: str) -> Iterator[Problem]:
+    if node.is_homeless or other.is_homeless:
+        return
     if other.parent is not None and other.parent not in sketch.around(node):
         told = f"{other.id!r} belongs to the body of {other.parent!r}, which {node.id!r} is no part of"
         yield Problem("SCOPE_CROSSED", place, told, expected="a node of the same body, or of one around it")
 
 
 def _at_the_root(node: NodeSketch, place: str) -> Iterator[Problem]:
-    if node.parent is not None:
+    if node.parent is not None and not node.is_homeless:
         told = f"{node.id!r} belongs to the body of {node.parent!r}"
         yield Problem("SCOPE_CROSSED", place, told, expected="a node outside of all loops")

@@ -22,6 +22,7 @@ _ID_PATTERN = "A-Za-z0-9._-"
 
 _PHRASES = (
     ("a valid ", "a "), ("a integer", "an integer"), ("a string", "text"), ("String should have ", "text with "),
+    ("String should match pattern ", "text like "),
     ("List should have ", "a list with "), ("Dictionary should have ", "an object with "), (", not 0", ""),
 )  # fmt: skip
 
@@ -112,7 +113,8 @@ def _problem(found: _Found, model: type[BaseModel], prefix: str, start: str) -> 
     if kind in ("value_error", "assertion_error") and not error["msg"].startswith("Input should be"):
         return Problem(code, pointer, error["msg"].partition(", ")[2] or error["msg"])
     wanted = _wanted(error)
-    return Problem(code, pointer, f"{shown(error['input'])} is not {wanted}", expected=wanted)
+    told = f"expected {wanted}, not null" if error["input"] is None else f"{shown(error['input'])} is not {wanted}"
+    return Problem(code, pointer, told, expected=wanted)
 
 
 def _code(kind: str) -> str:
@@ -139,6 +141,8 @@ def shown(value: Any) -> str:
     """A value, short enough for a sentence."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
     text = repr(value[:64] if isinstance(value, str) else value)
     return text if len(text) <= 70 else f"{text[:64]}…"
 

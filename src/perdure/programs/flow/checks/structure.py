@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from perdure.expressions.places import nearest
 from perdure.model.policies import DEFAULT_LIMITS
 from perdure.model.problems import Problem, pointed
 from perdure.programs.flow.checks.shape import shown
@@ -55,7 +56,7 @@ def edges(sketch: Sketch) -> Iterator[Problem]:
     for edge in sketch.edges:
         for end, found in (("source", edge.source), ("target", edge.target)):
             id = text(edge.raw.get(end))
-            if id is not None and found is None:
+            if id is not None and found is None and not sketch.excuses(id):
                 yield Problem("EDGE_DANGLING", pointed(edge.pointer, end), unknown(id, sketch))
         if edge.source is not None:
             yield from _edge_from(edge, edge.source, sketch)
@@ -77,7 +78,7 @@ def _edge_between(edge: EdgeSketch, source: NodeSketch, target: NodeSketch) -> I
         told = f"the edge leads from {source.id!r} to itself"
         hint = "give the node the join `any` if it is to repeat itself"
         yield Problem("EDGE_SELF", edge.pointer, told, remedy=hint)
-    if source.parent != target.parent:
+    if source.parent != target.parent and not source.is_homeless and not target.is_homeless:
         told = f"{source.id!r} and {target.id!r} belong to different bodies"
         remedy: str | None = None
         if target.parent == source.id:
@@ -93,7 +94,7 @@ def _edge_between(edge: EdgeSketch, source: NodeSketch, target: NodeSketch) -> I
 def starts(sketch: Sketch) -> Iterator[Problem]:
     for parent, nodes in sketch.bodies().items():
         found = [node for node in nodes if node.type is not None and node.type.is_start]
-        if parent is None and not found:
+        if parent is None and not found and not _may_begin(sketch):
             names = [name for name, type in sketch.catalogue.items() if type.is_start]
             yield Problem(
                 "NO_START", "/nodes", "no node begins the flow", expected=f"a node of type {' or '.join(names)}"
@@ -103,11 +104,25 @@ def starts(sketch: Sketch) -> Iterator[Problem]:
             yield Problem("MANY_STARTS", node.pointer, told, expected="exactly one start")
 
 
+def _may_begin(sketch: Sketch) -> bool:
+    """Whether one of the nodes that cannot be made out may be the start: then that is the mistake."""
+    if sketch.unread:
+        return True
+    for node in sketch.nodes:
+        if node.type is None:
+            name = text(node.raw.get("type"))
+            meant = nearest(name, sketch.catalogue) if name is not None else None
+            if meant is None or sketch.catalogue[meant].is_start:
+                return True
+    return False
+
+
 def joins(sketch: Sketch) -> Iterator[Problem]:
     for node in sketch.nodes:
         join = node.join
         n, threads = join.get("n"), join.get("threads")
-        if join.get("rule") == "n_of_m" and isinstance(n, int) and n > len(node.ins):
+        is_sure = not (node.misses or sketch.has_lost_edges)
+        if join.get("rule") == "n_of_m" and isinstance(n, int) and n > len(node.ins) and is_sure:
             told = f"{n} edges must be taken, and {len(node.ins)} lead here"
             yield Problem("JOIN_RANGE", pointed(node.pointer, "join", "n"), told, expected=f"at most {len(node.ins)}")
         if isinstance(threads, int) and threads > 1 and not node.is_any:
@@ -126,7 +141,8 @@ def parents(sketch: Sketch) -> Iterator[Problem]:
         place = pointed(node.pointer, "parent")
         above = sketch.by_id.get(node.parent)
         if above is None:
-            yield Problem("PARENT_UNKNOWN", place, unknown(node.parent, sketch))
+            if node.parent and not sketch.excuses(node.parent):
+                yield Problem("PARENT_UNKNOWN", place, unknown(node.parent, sketch))
             continue
         if above.type is not None and above.type.loop is None:
             told = f"{above.id!r} is a {above.type.name}; only a loop or a group has a body"
@@ -147,7 +163,7 @@ def _circles_of_parents(sketch: Sketch) -> Iterator[Problem]:
         at: NodeSketch | None = sketch.by_id[node.id]
         while at is not None and at.id not in settled and at.id not in way:
             way[at.id] = at
-            at = sketch.by_id.get(at.parent or "")
+            at = sketch.find(at.parent)
         settled |= way.keys()
         if at is not None and at.id in way:
             ids = list(way)
@@ -156,6 +172,8 @@ def _circles_of_parents(sketch: Sketch) -> Iterator[Problem]:
 
 
 def empty_loops(sketch: Sketch) -> Iterator[Problem]:
+    if sketch.unread or any(node.is_homeless for node in sketch.nodes):
+        return  # these may be the body
     inhabited = {node.parent for node in sketch.nodes}
     for node in sketch.nodes:
         if node.type is not None and node.type.loop is not None and node.id not in inhabited:
@@ -211,32 +229,65 @@ def _cycle_through(start: int, knot: set[int], successors: list[list[int]]) -> l
 
 
 def reach(sketch: Sketch) -> Iterator[Problem]:
+    """Edges that cannot be followed are given the benefit of the doubt: what they lead to counts as reached, and each
+    may lead to one island that is not."""
+    if sketch.has_lost_edges:
+        return
+    doubtful = sketch.beside_is_doubtful
+    unreachable: list[NodeSketch] = []
+    endless: list[NodeSketch] = []
     for nodes in sketch.bodies().values():
         place = {node.id: number for number, node in enumerate(nodes)}
         successors = [_within(place, (edge.target for edge in node.outs)) for node in nodes]
         begun = [node for node in nodes if node.type is not None and node.type.is_start]
         entries = begun or [node for node in nodes if not node.ins]
-        if not begun and any(node.type is None for node in nodes):
+        if not begun and (sketch.unread or any(node.type is None for node in nodes)):
             entries = [node for node in nodes if not node.ins or node.type is None]
+        unsure = {node.id for node in nodes if node.is_odd or (doubtful and not node.ins)}
+        entries = [*entries, *(node for node in nodes if node.misses or node.id in unsure)]
         if sketch.on_failure in nodes:
             entries = [*entries, sketch.on_failure]
         reached = reachable([place[node.id] for node in entries], successors)
-        for at, node in enumerate(nodes):
-            if at not in reached:
-                yield Problem("NODE_UNREACHABLE", node.pointer, f"no way leads to {node.id!r}")
-        yield from _dead_ends(nodes, place)
+        islands = [at for at in range(len(nodes)) if at not in reached]
+        unreachable += [nodes[at] for at in _shores(islands, successors)]
+        if not islands:  # otherwise it is an edge between the two that is missing
+            endless += _dead_ends(nodes, place, unsure)
+    for node in unreachable[sketch.lost_targets :]:
+        yield Problem("NODE_UNREACHABLE", node.pointer, f"no way leads to {node.id!r}")
+    for node in endless[sketch.lost_sources :]:
+        told = f"no way leads from {node.id!r} to an end"
+        yield Problem("NODE_NO_END", node.pointer, told, severity="warning")
 
 
-def _dead_ends(nodes: list[NodeSketch], place: dict[str, int]) -> Iterator[Problem]:
-    ends = [place[node.id] for node in nodes if node.type is None or node.type.is_end or node.type.ends_run]
+def _dead_ends(nodes: list[NodeSketch], place: dict[str, int], unsure: set[str]) -> list[NodeSketch]:
+    ends = [
+        place[node.id]
+        for node in nodes
+        if node.type is None or node.type.is_end or node.type.ends_run or node.loses or node.id in unsure
+    ]
     if not any(node.type is not None and node.type.is_end for node in nodes):
-        return  # a flow without ends completes when nothing is left to do
+        return []  # a flow without ends completes when nothing is left to do
     predecessors = [_within(place, (edge.source for edge in node.ins)) for node in nodes]
     leading = reachable(ends, predecessors)
-    for at, node in enumerate(nodes):
-        if at not in leading:
-            told = f"no way leads from {node.id!r} to an end"
-            yield Problem("NODE_NO_END", node.pointer, told, severity="warning")
+    return [nodes[at] for at in _shores([at for at in range(len(nodes)) if at not in leading], predecessors)]
+
+
+def _shores(island: list[int], successors: list[list[int]]) -> list[int]:
+    """Of these nodes as few as lead to all the others: those that nothing of the island leads to, and one of each
+    circle that is left."""
+    left = set(island)
+    inner = {following for at in island for following in successors[at] if following in left}
+    found = []
+    for at in [*(at for at in island if at not in inner), *(at for at in island if at in inner)]:
+        if at in left:
+            found.append(at)
+            left.discard(at)
+            todo = [at]
+            while todo:
+                further = [following for following in successors[todo.pop()] if following in left]
+                left.difference_update(further)
+                todo += further
+    return sorted(found)
 
 
 def _within(place: dict[str, int], nodes: Iterable[NodeSketch | None]) -> list[int]:

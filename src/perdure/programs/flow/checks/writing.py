@@ -17,6 +17,7 @@ from perdure.programs.flow.graph import bare
 from perdure.programs.flow.names import ENVIRONMENT_NAMES
 
 Read = tuple[str | int, ...]
+_Names = tuple[frozenset[str], bool]
 MOST_STRINGS = DEFAULT_LIMITS.placeholders
 """Strings of one template that are looked at one by one; a template with more is refused as a whole."""
 
@@ -46,17 +47,20 @@ class _Scope:
         self.node = node
         self.around = set(sketch.around(node)) if node is not None and node.parent is not None else {None}
         self.lenient = sketch.settings.get("missing") == "lenient"
-        self._names: frozenset[str] | None = None
+        self._found: _Names | None = None
 
     @property
-    def names(self) -> frozenset[str]:
-        if self._names is None:
-            found = set(ENVIRONMENT_NAMES)
+    def names(self) -> _Names:
+        """And whether there may be others: those of a loop that cannot be made out."""
+        if self._found is None:
+            found, is_sure = set(ENVIRONMENT_NAMES), self.node is not None and not self.node.is_homeless
             for id in self.around:
                 if id is not None:
-                    found |= self.sketch.remembered(id, _loop_variables)
-            self._names = frozenset(found)
-        return self._names
+                    more = self.sketch.remembered(id, _loop_variables)
+                    found |= more or set()
+                    is_sure = is_sure and more is not None
+            self._found = frozenset(found), is_sure
+        return self._found
 
     def check(self, text: Text) -> Iterator[Problem]:
         if text.kind is Kind.EXPRESSION:
@@ -97,8 +101,8 @@ class _Scope:
             root = str(read[0])
             if root == "nodes" and len(read) > 1:
                 yield from self._node(str(read[1]), place, severity)
-            elif root not in self.names and root not in more:
-                known = self.names | more
+            elif root not in self.names[0] and root not in more and self.names[1]:
+                known = self.names[0] | more
                 meant = nearest(root, known)
                 hint = f"; did you mean {meant!r}?" if meant else ""
                 told = f"nothing is called {root!r} here{hint}"
@@ -108,6 +112,8 @@ class _Scope:
     def _node(self, id: str, place: str, severity: Severity) -> Iterator[Problem]:
         found = self.sketch.by_id.get(id)
         if found is None:
+            if self.sketch.excuses(id):
+                return
             meant = self.sketch.hint(id)
             dashed = self.sketch.beginning_with(f"{id}-")
             told = f"there is no node {id!r}"
@@ -117,21 +123,20 @@ class _Scope:
             elif meant is not None:
                 told += f"; did you mean {meant!r}?"
             yield Problem("NODE_REFERENCE_UNKNOWN", place, told, remedy=remedy, severity=severity)
-        elif found.parent not in self.around:
+        elif found.parent not in self.around and not found.is_homeless and self.names[1]:
             told = f"{id!r} belongs to the body of {found.parent!r}; its output is not seen from here"
             remedy = f"read the results of {found.parent!r} instead"
             yield Problem("NODE_REFERENCE_HIDDEN", place, told, remedy=remedy, severity="warning")
 
 
-def _loop_variables(loop: NodeSketch | None) -> set[str]:
-    """As the loop names them; as loops usually do, where its configuration has mistakes."""
-    if loop is None or loop.type is None or loop.type.loop is None:
-        return set()
+def _loop_variables(loop: NodeSketch | None) -> set[str] | None:
+    """As the loop names them; None where it cannot be made out, which is told elsewhere."""
+    if loop is None or loop.type is None or loop.type.loop is None or not isinstance(loop.raw.get("config", {}), dict):
+        return None
     try:
         options = loop.type.loop(loop.type.config.model_validate(loop.config))
-    except Exception:  # told where the configuration is checked
-        named = {name for name in loop.config.values() if isinstance(name, str) and name.isidentifier()}
-        return named | {"item", "index", "accumulated"}
+    except Exception:
+        return None
     return {name for name in (options.item, options.index, options.accumulator) if name}
 
 
