@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from typing import Any
 
@@ -159,3 +160,51 @@ async def test_e17_a_step_that_names_the_next_edge_is_obeyed_and_an_unknown_one_
         assert await (await app.start("f", "left")).result() == "left"
         with pytest.raises(RunEnded):
             await (await app.start("f", "up")).result()
+
+
+@on_every_store
+async def test_of_many_who_deploy_one_definition_at_once_each_gets_the_version_of_his_own_document(
+    world: World,
+) -> None:
+    async with world.app() as app:
+
+        async def deployed_and_run(number: int) -> Any:
+            document = flow("f", node("end", "end", {"output": number}))
+            version = await app.deploy(document)
+            assert version.document == document
+            assert await app.definitions.version("default", "f", version.version) == version
+            return await (await app.start("f", version=version.version)).result()
+
+        assert await asyncio.gather(*(deployed_and_run(number) for number in range(20))) == list(range(20))
+        active = await app.definitions.active("default", "f")
+        draft = await app.definitions.draft("default", "f")
+        stored = await app.definitions.versions("default", "f")
+        assert active.version in stored
+        assert draft.document in [version.document for version in stored]
+        assert len(stored) == 20
+
+
+@on_every_store
+async def test_what_is_published_while_others_save_is_one_of_their_documents_as_it_was_saved(world: World) -> None:
+    documents = [flow("f", node("end", "end", {"output": [number] * 100})) for number in range(10)]
+    async with world.app() as app:
+        await app.definitions.save("default", "f", documents[0])
+        saves = [app.definitions.save("default", "f", document) for document in documents]
+        publishes = [app.definitions.publish("default", "f") for _ in documents]
+        both = [each for pair in zip(saves, publishes, strict=True) for each in pair]
+        await asyncio.gather(*both)
+        for version in await app.definitions.versions("default", "f"):
+            assert version.document in documents
+
+
+@on_every_store
+async def test_a_document_that_is_changed_while_it_is_deployed_is_deployed_as_it_was_given(world: World) -> None:
+    document = flow("f", node("end", "end", {"output": 1}))
+    async with world.app() as app:
+        deploying = asyncio.create_task(app.deploy(document))
+        await asyncio.sleep(0)
+        document["nodes"][1]["config"]["output"] = 2
+        version = await deploying
+        assert version.document["nodes"][1]["config"] == {"output": 1}
+        assert (await app.definitions.draft("default", "f")).document == version.document
+        assert await (await app.start("f")).result() == 1

@@ -10,7 +10,7 @@ from perdure.engine.library import Library
 from perdure.errors import DocumentInvalid, InvalidInput, NotFound
 from perdure.model.canonical import document_hash
 from perdure.model.problems import Problem
-from perdure.model.values import check_json
+from perdure.model.values import check_json, decode_json, encode_json
 from perdure.ports.definitions import Active, Definitions, Draft, Summary, Version
 from perdure.programs.flow.nodetypes import Catalogue
 from perdure.programs.flow.validate import validate_flow
@@ -32,13 +32,7 @@ class DefinitionService:
 
     async def save(self, namespace: str, id: str, document: Any, if_etag: str | None = None) -> Draft:
         """The draft. A document with errors is not stored."""
-        if not isinstance(id, str) or not _ID.fullmatch(id):
-            raise InvalidInput(
-                "not an id", pointer="/id", expected="letters, digits, dot, underscore, hyphen; at most 128"
-            )
-        if isinstance(document, dict) and document.get("id") not in (None, id):
-            raise InvalidInput(f"the document calls itself {document['id']!r}, not {id!r}", pointer="/id")
-        self._check(document)
+        self._check_named(id, document)
         return await self._definitions.save_draft(namespace, id, KIND, document, if_etag)
 
     async def publish(self, namespace: str, id: str, note: str | None = None) -> Version:
@@ -47,9 +41,7 @@ class DefinitionService:
         if draft is None:
             raise NotFound(f"the definition {id!r} has no draft", remedy="save it first", namespace=namespace)
         self._check(draft.document)
-        return await self._definitions.publish(
-            namespace, id, draft.kind, draft.document, document_hash(draft.document), note
-        )
+        return await self._publish(namespace, id, draft.kind, draft.document, note)
 
     async def activate(self, namespace: str, id: str, version: int) -> Active:
         """New starts use this version from now on, in every process."""
@@ -58,12 +50,15 @@ class DefinitionService:
         return active
 
     async def deploy(self, namespace: str, document: Any, id: str | None = None, note: str | None = None) -> Version:
-        """Save, publish and activate in one go."""
+        """Save, publish and activate in one go. What is published is the document given here, not the draft: that is
+        shared, and somebody else who deploys at the same time may have saved his over it."""
         name = id or (document.get("id") if isinstance(document, dict) else None)
         if not isinstance(name, str) or not name:
             raise InvalidInput("a definition needs an id", pointer="/id")
-        await self.save(namespace, name, document)
-        version = await self.publish(namespace, name, note)
+        self._check_named(name, document)
+        document = decode_json(encode_json(document))  # the caller may change his own meanwhile
+        await self._definitions.save_draft(namespace, name, KIND, document)
+        version = await self._publish(namespace, name, KIND, document, note)
         active = await self._definitions.active(namespace, name)
         if active is None or active.version.version != version.version:
             await self.activate(namespace, name, version.version)
@@ -84,6 +79,18 @@ class DefinitionService:
 
     async def list(self, namespace: str, after: str = "", limit: int = 100) -> Sequence[Summary]:
         return await self._definitions.list(namespace, after, limit)
+
+    async def _publish(self, namespace: str, id: str, kind: str, document: Any, note: str | None) -> Version:
+        return await self._definitions.publish(namespace, id, kind, document, document_hash(document), note)
+
+    def _check_named(self, id: str, document: Any) -> None:
+        if not isinstance(id, str) or not _ID.fullmatch(id):
+            raise InvalidInput(
+                "not an id", pointer="/id", expected="letters, digits, dot, underscore, hyphen; at most 128"
+            )
+        if isinstance(document, dict) and document.get("id") not in (None, id):
+            raise InvalidInput(f"the document calls itself {document['id']!r}, not {id!r}", pointer="/id")
+        self._check(document)
 
     def _check(self, document: Any) -> None:
         check_json(document)
