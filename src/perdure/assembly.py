@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -137,7 +138,7 @@ class Perdure:
     ) -> None:
         self.store = store
         self.namespace = namespace
-        self.steps = Steps((engine_settings or EngineSettings()).threads)
+        self.steps = Steps()
         self.catalogue = builtin_types()
         self.handlers: dict[str, HandlerSpec] = builtin_handlers(self.steps)
         self._clock = clock
@@ -205,12 +206,28 @@ class Perdure:
     async def __aexit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Once begun it is finished, even if the caller is cancelled: runs that are not handed over stand still until
+        the lease has run out, and what was executing counts as a death."""
+        leaving = asyncio.ensure_future(self._leave())
+        cancelled: asyncio.CancelledError | None = None
+        while not leaving.done():
+            try:
+                await asyncio.wait([leaving])
+            except asyncio.CancelledError as asked:
+                cancelled = asked
+        if cancelled is not None:
+            raise cancelled from (None if leaving.cancelled() else leaving.exception())
+        leaving.result()
+
+    async def _leave(self) -> None:
         try:
             if self._relay is not None:
                 await self._relay.close()
-            await self.engine.close()
         finally:
-            await self.store.close()
+            try:
+                await self.engine.close()
+            finally:
+                await self.store.close()
 
     def _open_relay(self) -> None:
         poll = self._engine_settings.poll if self._engine_settings is not None else EngineSettings().poll

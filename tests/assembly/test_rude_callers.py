@@ -50,6 +50,50 @@ async def test_whatever_a_step_raises_is_the_failure_of_its_run_and_of_nothing_e
     assert "StopIteration" in told["stops"]
 
 
+async def meddles(ctx: ActivationContext, order: Any) -> Any:
+    order["amount"] = ctx.input["order"]["amount"] = 999_999  # type: ignore[index, call-overload]
+    ctx.vars["seen"].append("mine")
+    return order
+
+
+def meddles_in_a_thread(order: Any) -> Any:
+    order["amount"] = 999_999
+    return order["amount"]
+
+
+class Called:
+    """Neither a function nor a coroutine function, but it is called like one."""
+
+    __name__ = "called"
+
+    async def __call__(self, ctx: ActivationContext) -> Any:
+        return "awaited"
+
+
+@on_every_store
+async def test_a_step_that_changes_what_it_was_given_changes_nothing_in_its_run(world: World) -> None:
+    async with world.app(meddles, meddles_in_a_thread) as app:
+        arguments = {"arguments": {"order": "${input.order}"}}
+        document = flow(
+            "f",
+            node("see", "set", {"vars": {"seen": ["first"]}}),
+            node("one", "python", {"step": "meddles", **arguments}),
+            node("two", "python", {"step": "meddles_in_a_thread", **arguments}),
+            node("end", "end", {"output": "${[input.order.amount, vars.seen, nodes.start.output.order.amount]}"}),
+        )
+        await app.deploy(document)
+        run = await app.start("f", {"order": {"amount": 1}})
+        assert await run.result() == [1, ["first"], 1]
+
+
+@on_every_store
+async def test_an_object_that_is_called_like_an_async_function_is_a_step(world: World) -> None:
+    async with world.app() as app:
+        app.register(Called())
+        await app.deploy(flow("f", step("called")))
+        assert await (await app.start("f")).result() == "awaited"
+
+
 @on_every_store
 async def test_names_that_are_no_text_are_refused_before_they_reach_the_log(world: World) -> None:
     async with world.app() as app:

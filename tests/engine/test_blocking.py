@@ -87,7 +87,7 @@ async def test_a_blocking_handler_that_takes_too_long_times_out_and_its_late_res
         left.set()
         return "late"
 
-    engine, store = await engine_with(block, step("block", timeout=0.02))
+    engine, store = await engine_with(block, step("block", timeout=0.02), stop_grace=0.03)
     run = await engine.start(NAMESPACE, "d")
     head = await engine.result(NAMESPACE, run)
     assert decode_json(head.result or b"")["failure"]["code"] == "TIMEOUT"
@@ -97,6 +97,41 @@ async def test_a_blocking_handler_that_takes_too_long_times_out_and_its_late_res
     after = await store.journal.head(run)
     assert after is not None
     assert after.seq == head.seq
+
+
+async def test_the_next_attempt_does_not_begin_while_the_last_one_still_blocks() -> None:
+    lock, running, most = threading.Lock(), 0, 0
+
+    def block(context: ActivationContext) -> Any:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        while context.attempt == 1 and not context.is_cancelled:
+            pass  # it cannot be interrupted, but it can look
+        with lock:
+            running -= 1
+        return context.attempt
+
+    engine, _ = await engine_with(block, step("block", timeout=0.02, attempts=2), stop_grace=60)
+    head = await engine.result(NAMESPACE, await engine.start(NAMESPACE, "d"))
+    assert decode_json(head.result or b"")["output"] == 2
+    assert most == 1
+    await engine.close()
+
+
+async def test_who_waits_for_a_thread_has_not_begun_and_its_time_is_not_running() -> None:
+    leave = threading.Event()
+    engine, _ = await engine_with(lambda context: leave.wait(10), step("block", timeout=60), threads=1)
+    first = await engine.start(NAMESPACE, "d")
+    runner = engine.runtime.runner
+    second = await engine.start(NAMESPACE, "d")
+    assert [owned.run for owned, _ in runner._thread_queue] == [second]
+    assert not engine.runtime.roster.owned[second].running
+    leave.set()
+    for run in (first, second):
+        assert (await engine.result(NAMESPACE, run)).status == "COMPLETED"
+    await engine.close()
 
 
 async def test_cancelling_waits_for_a_blocking_handler_only_so_long() -> None:

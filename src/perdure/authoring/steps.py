@@ -8,11 +8,8 @@ that it may block.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
-from functools import partial
 from typing import Any, Protocol, TypeVar, overload
 
 from perdure.errors import NotFound, SettingsInvalid
@@ -40,7 +37,7 @@ class Step:
 
     def __init__(self, function: StepFunction, blocking: bool | None = None) -> None:
         self.function = function
-        self.blocking = not inspect.iscoroutinefunction(inspect.unwrap(function)) if blocking is None else blocking
+        self.blocking = not _is_async(function) if blocking is None else blocking
         names = [
             parameter.name
             for parameter in inspect.signature(function).parameters.values()
@@ -50,33 +47,28 @@ class Step:
         self._other = next((name for name in names if name not in CONTEXT_NAMES), None)
         self._only_context = self._other is None and len(names) == 1
 
-    def call(self, context: StepContext, given: Mapping[str, Any] | None, pool: Executor | None = None) -> Any:
-        if self._only_context and not given and not self.blocking:
+    def call(self, context: StepContext, given: Mapping[str, Any] | None) -> Any:
+        if self._only_context and not given:
             return self.function(context)
         arguments: dict[str, Any] = {} if self._context is None else {self._context: context}
         if given is not None:
             arguments.update(given)
         elif self._other is not None:
             arguments[self._other] = context.input
-        if self.blocking:
-            return asyncio.get_running_loop().run_in_executor(pool, partial(_contained, self.function, arguments))
         return self.function(**arguments)
 
 
-def _contained(function: StepFunction, arguments: dict[str, Any]) -> Any:
-    """In the thread. StopIteration cannot pass through a future; as what it is, a mistake of the step, it can."""
-    try:
-        return function(**arguments)
-    except StopIteration as problem:
-        raise RuntimeError(f"StopIteration: {problem}") from problem
+def _is_async(function: StepFunction) -> bool:
+    """A coroutine function, or an object that is called like one."""
+    bare = inspect.unwrap(function)
+    return inspect.iscoroutinefunction(bare) or inspect.iscoroutinefunction(type(bare).__call__)
 
 
 class Steps:
     """The functions that an application has registered, by name."""
 
-    def __init__(self, threads: int = 16) -> None:
+    def __init__(self) -> None:
         self._steps: dict[str, Step] = {}
-        self._pool = ThreadPoolExecutor(threads, "perdure-step")  # its threads are begun when they are needed
 
     @overload
     def register(self, name: str, function: F, *, blocking: bool | None = None) -> F: ...
@@ -104,4 +96,13 @@ class Steps:
         step = self._steps.get(config["step"])
         if step is None:
             raise NotFound(f"no step is called {config['step']!r} here", remedy="register it, or update this worker")
-        return step.call(context, config.get("arguments"), self._pool)
+        try:
+            return step.call(context, config.get("arguments"))
+        except StopIteration as problem:
+            # It cannot pass through a future; as what it is, a mistake of the step, it can.
+            raise RuntimeError(f"StopIteration: {problem}") from problem
+
+    def is_blocking(self, config: Any) -> bool:
+        """Whether the step that the configuration of a node names must be called in a thread."""
+        step = self._steps.get(config["step"])
+        return step is not None and step.blocking

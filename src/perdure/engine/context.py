@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from perdure.model.values import Json
+from perdure.model.values import Json, decode_json, encode_json
 from perdure.ports.blobs import BlobInfo, Blobs
 
 if TYPE_CHECKING:
     from perdure.engine.execution import Execution
 
 _LOGGER = logging.getLogger("perdure.handlers")
+_CHANGEABLE = frozenset({dict, list})
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -37,28 +38,31 @@ class HandlerBlobs:
 
 
 class ActivationContext:
-    """One attempt of one activation. Values are read-only by agreement: they are shared with the run's state."""
+    """One attempt of one activation. What it reads of the run is its own: a step may change it, and the run will not
+    notice. Copied when it is looked at, as most steps look at little."""
 
     __slots__ = (
+        "_config",
+        "_copies",
         "_execution",
+        "_input",
+        "_last_heartbeat",
+        "_thread",
         "_vars",
         "activation_id",
         "attempt",
-        "config",
         "definition",
-        "input",
         "key",
-        "last_heartbeat",
         "namespace",
         "node_id",
         "run_id",
-        "thread",
     )
 
     def __init__(self, execution: Execution, config: Json) -> None:
         owned = execution.owned
         state, activation = owned.state, execution.activation
         self._execution = execution
+        self._copies: dict[str, Any] | None = None
         self._vars = getattr(state.body, "vars", None)
         self.namespace = owned.namespace
         self.definition = state.definition
@@ -68,16 +72,42 @@ class ActivationContext:
         self.attempt = activation.attempt
         self.key = state.activation_key(activation)
         """Give it to the outside world: the same for every attempt and every worker."""
-        self.input = activation.input
-        self.config = config
-        self.thread = state.thread
-        self.last_heartbeat = activation.heartbeat
+        self._input = activation.input
+        self._config = config
+        self._thread = state.thread
+        self._last_heartbeat = activation.heartbeat
+
+    @property
+    def input(self) -> Json:
+        return self._own("input", self._input)
+
+    @property
+    def config(self) -> Json:
+        return self._own("config", self._config)
+
+    @property
+    def thread(self) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = self._own("thread", self._thread)
+        return found
+
+    @property
+    def last_heartbeat(self) -> Json:
         """What the attempt before (or the worker before) said last."""
+        return self._own("last_heartbeat", self._last_heartbeat)
 
     @property
     def vars(self) -> Mapping[str, Any]:
-        """The run's shared data as it was when this attempt began. Changes go into `Result.vars`."""
-        return MappingProxyType(self._vars) if self._vars is not None else _NOTHING
+        """The run's shared data as it was when this attempt looked. Changes go into `Result.vars`."""
+        return MappingProxyType(self._own("vars", self._vars)) if self._vars is not None else _NOTHING
+
+    def _own(self, name: str, value: Json) -> Json:
+        if type(value) not in _CHANGEABLE:
+            return value
+        if self._copies is None:
+            self._copies = {}
+        if name not in self._copies:
+            self._copies[name] = decode_json(encode_json(value))
+        return self._copies[name]
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:

@@ -44,6 +44,7 @@ class Execution:
         "expired",
         "heard_at",
         "id",
+        "in_thread",
         "is_wanted",
         "owned",
         "runner",
@@ -70,6 +71,9 @@ class Execution:
         self.task: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.begun = False
+        self.in_thread = False
+        """It cannot be interrupted. What depends on its end (another attempt, an undo, a mutex) waits for it, but no
+        longer than for any other that does not stop."""
         self.is_wanted = True
         """False once it was told to stop."""
         self.expired = False
@@ -121,7 +125,7 @@ class HandlerRunner:
         if spec is None:
             unknown = Failure("NODE_UNKNOWN", f"no handler for nodes of type {work.type!r} is installed here")
             owned.deliver(Fail(id, activation.attempt, unknown))
-        elif spec.blocking:
+        elif spec.blocks(work.config):
             if self._threads:
                 self._begin_blocking(Execution(self, owned, activation, spec, work.type), work.config, work.timeout)
             else:
@@ -161,7 +165,7 @@ class HandlerRunner:
             self._pool = ThreadPoolExecutor(runtime.settings.threads, "perdure-handler")
         self._threads -= 1
         self._admit(execution, timeout)
-        execution.begun = True
+        execution.begun = execution.in_thread = True
         execution.context = ActivationContext(execution, config)
         call: Callable[..., Any] = runtime.context.copy().run
         future = runtime.loop.run_in_executor(self._pool, call, execution.spec.call, execution.context)
@@ -170,7 +174,9 @@ class HandlerRunner:
     def _end_blocking(self, execution: Execution, done: asyncio.Future[Any]) -> None:
         report: Command
         problem = done.exception() if not done.cancelled() else RuntimeError("the thread pool was closed")
-        if problem is not None:
+        if execution.expired:
+            report = timed_out(execution.id, execution.attempt)
+        elif problem is not None:
             report = failed(execution.id, execution.attempt, problem)
         else:
             try:
@@ -246,8 +252,6 @@ class HandlerRunner:
     def _expire(self, execution: Execution) -> None:
         execution.expired = True
         self._interrupt(execution, timed_out(execution.id, execution.attempt))
-        if execution.spec.blocking and not execution.silent:
-            self._report(execution, timed_out(execution.id, execution.attempt))
 
     def stop(self, owned: OwnedRun, id: int) -> None:
         execution = owned.running.get(id)

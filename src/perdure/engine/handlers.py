@@ -17,9 +17,13 @@ Handler: TypeAlias = "Callable[[ActivationContext], Awaitable[Any] | Any]"
 
 class HandlerSpec(msgspec.Struct, frozen=True):
     call: Handler
-    blocking: bool = False
-    """It may block, so it runs in a thread, off the loop. It cannot be cancelled, only left alone."""
+    blocking: bool | Callable[[Json], bool] = False
+    """It may block (with this configuration), so it runs in a thread, off the loop. It cannot be cancelled, only left
+    alone."""
     kind: str = "effect"
+
+    def blocks(self, config: Json) -> bool:
+        return self.blocking if isinstance(self.blocking, bool) else self.blocking(config)
 
 
 class NodeHandlers(Protocol):

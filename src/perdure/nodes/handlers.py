@@ -9,4 +9,4 @@ from perdure.nodes import python
 
 def builtin_handlers(steps: Steps) -> dict[str, HandlerSpec]:
     """A fresh dict, to which an embedding program may add handlers of its own types."""
-    return {python.TYPE.name: HandlerSpec(steps.call, kind=python.TYPE.kind.value)}
+    return {python.TYPE.name: HandlerSpec(steps.call, steps.is_blocking, kind=python.TYPE.kind.value)}
