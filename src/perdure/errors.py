@@ -42,6 +42,9 @@ from typing import Any, ClassVar, Literal
 
 Fault = Literal["caller", "author", "run", "store", "operator", "perdure"]
 
+_TOLD = 5
+"""How many mistakes of a document its error names."""
+
 
 class PerdureError(Exception):
     """The root. Never raised itself."""
@@ -96,6 +99,14 @@ class DocumentInvalid(CallerError):
     def __init__(self, message: str, problems: list[dict[str, Any]], **rest: Any) -> None:
         super().__init__(message, problems=problems, **rest)
         self.problems = problems
+
+    def __str__(self) -> str:
+        """A traceback shows nothing else of it, so it names the first mistakes. `message` stays one sentence, since
+        those who show it have the whole list beside it."""
+        errors = [each for each in self.problems if each.get("severity") != "warning"] or self.problems
+        told = [f"{each.get('pointer') or '/'}: {each.get('message')} [{each.get('code')}]" for each in errors]
+        rest = [f"and {len(told) - _TOLD} more"] if len(told) > _TOLD else []
+        return "\n  ".join([f"{self.message}:" if told else self.message, *told[:_TOLD], *rest])
 
 
 class NotJson(CallerError):

@@ -76,7 +76,7 @@ def check_or_raise(document: Any, catalogue: Catalogue) -> FlowDocument:
     if flow is None:
         errors = [problem for problem in problems if problem.is_error]
         many = f"{len(errors)} mistakes" if len(errors) > 1 else "a mistake"
-        told = f"the document has {many}: {errors[0]}"
+        told = f"the document has {many}"
         raise DocumentInvalid(told, [problem.as_dict() for problem in problems], pointer=errors[0].pointer or None)
     return flow
 
