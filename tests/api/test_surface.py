@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -37,16 +36,16 @@ def serve(place: Path, **variables: str) -> Iterator[str]:
     command = [sys.executable, "-m", "perdure.cli.main", "dev", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **variables}
     with subprocess.Popen(
-        command, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+        command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     ) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if found := re.search(r"running on (http://\S+)", line):
+        assert process.stdout is not None
+        for line in process.stdout:
+            if found := re.search(r"listens on (http://[^\s,]+)", line):
                 yield found.group(1)
                 break
         process.terminate()
         process.communicate(timeout=20)
-    assert process.returncode in (0, -signal.SIGTERM)
+    assert process.returncode == 0
 
 
 @pytest.fixture

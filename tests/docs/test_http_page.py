@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,16 +33,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [sys.executable, "-m", "perdure.cli.main", "dev", "--port", "0", "--database", "memory://"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     place = tmp_path_factory.mktemp("server")
-    with subprocess.Popen(command, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           env=environment) as process:  # fmt: skip
-        assert process.stderr is not None
-        for line in process.stderr:
-            if found := re.search(r"running on (http://\S+)", line):
+        assert process.stdout is not None
+        for line in process.stdout:
+            if found := re.search(r"listens on (http://[^\s,]+)", line):
                 yield found.group(1)
                 break
         process.terminate()
         process.communicate(timeout=20)
-    assert process.returncode in (0, -signal.SIGTERM)
+    assert process.returncode == 0
 
 
 def read_curl(command: str, files: dict[str, str], variables: dict[str, str]) -> Call:

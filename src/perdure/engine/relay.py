@@ -24,6 +24,8 @@ from perdure.ports.store import Store
 BATCH = 100
 LEASE = 30_000_000
 """A message that a worker took and neither delivered nor gave back is taken by another after so long."""
+FAREWELL = 5.0
+"""Seconds that a subscriber may take to stop."""
 FIRST_PAUSE, LONGEST_PAUSE = 1_000_000, 300_000_000
 
 
@@ -64,11 +66,12 @@ class Relay:
         self._task = asyncio.ensure_future(self._work())
 
     async def close(self) -> None:
+        """A subscriber that does not stop when told is left alone: the engine behind it wants to be closed too."""
         if self._deafen is not None:
             self._deafen()
         if self._task is not None:
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await asyncio.wait([self._task], timeout=FAREWELL)
 
     def _hear(self, hint: Hint, subject: str) -> None:
         if hint is Hint.OUTBOX:
