@@ -38,7 +38,7 @@ EXCEEDED = {
     "activations": ("LIMIT_ACTIVATIONS", "the run fails"),
     "depth": ("LIMIT_DEPTH", "the loop fails; deeper than the default, the document is refused (LOOP_TOO_DEEP)"),
     "iterations": ("LIMIT_ITERATIONS", "the loop fails"),
-    "data": ("LIMIT_DATA", "the run fails"),
+    "data": ("LIMIT_DATA", "the run fails; a signal is refused: TOO_MUCH, with this as `code_of_limit`"),
     "accumulator": ("LIMIT_ACCUMULATOR", "the loop fails"),
     "pending_signals": ("LIMIT_SIGNALS", "the signal is refused: TOO_MUCH, with this as `code_of_limit`"),
     "child_depth": ("LIMIT_CHILD_DEPTH", "the node fails"),

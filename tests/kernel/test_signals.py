@@ -285,6 +285,40 @@ def test_a_signal_that_is_larger_than_the_run_may_be_is_refused() -> None:
     assert rig.state.final == "COMPLETED"
 
 
+def test_signals_that_are_together_larger_than_the_run_may_be_are_refused_until_some_are_consumed() -> None:
+    nodes = {"s": "start", "a": "step", "w": {"type": "signal", "name": "go"}, "b": "step"}
+    rig = Rig(flow(nodes, "s>a a>w w>b"), limits=Limits(data=1_000))
+    rig.signal("go", "x" * 400)
+    rig.signal("go", "y" * 400)
+    for name in ("go", "other"):
+        with pytest.raises(TooMuch, match="waiting to be consumed") as refused:
+            rig.signal(name, "z" * 400)
+        assert (refused.value.pointer, refused.value.details["code_of_limit"]) == ("/payload", "LIMIT_DATA")
+    rig.signal("go", "small change")
+    rig.complete("a")
+    rig.signal("go", "z" * 400)
+    assert [signal.payload for signal in rig.state.signals.values()] == ["y" * 400, "small change", "z" * 400]
+
+
+def test_what_signals_hold_is_counted_over_generations_and_snapshots() -> None:
+    nodes = {"s": "start", "a": "step", "n": "again"}
+    rig = Rig(flow(nodes, "s>a a>n"), limits=Limits(data=1_000))
+    rig.signal("go", "x" * 700)
+    rig.complete("a")
+    assert rig.state.generation == 2
+    assert rig.kernel.restore(rig.kernel.snapshot(rig.state)).signal_bytes == rig.state.signal_bytes == 702
+    with pytest.raises(TooMuch):
+        rig.signal("go", "x" * 700)
+
+
+def test_a_large_signal_is_taken_by_a_waiting_node_even_when_others_are_large() -> None:
+    nodes = {"s": "start", "w": {"type": "signal", "name": "go"}}
+    rig = Rig(flow(nodes, "s>w"), limits=Limits(data=1_000))
+    rig.signal("noise", "x" * 900)
+    rig.signal("go", "y" * 900)
+    assert rig.state.final == "COMPLETED"
+
+
 def test_a_repeated_signal_is_no_offence_even_when_there_is_no_room() -> None:
     rig = Rig(flow({"s": "start", "a": "step"}, "s>a"), limits=Limits(pending_signals=1))
     rig.signal("go", id="x")

@@ -242,7 +242,16 @@ def signal(turn: Turn, command: c.Signal) -> None:
             limit=state.limits.pending_signals,
             code_of_limit="LIMIT_SIGNALS",
         )
-    turn.emit(e.SignalReceived(command.name, command.payload, command.id))
+    if state.signal_bytes + size > most and not is_awaited:
+        raise TooMuch(
+            f"signals of {state.signal_bytes} bytes are waiting to be consumed already; with this one they would be"
+            f" {state.signal_bytes + size}, and the run may hold {most}",
+            pointer="/payload",
+            remedy="send it when some of them have been consumed, or hand large data on by reference",
+            limit=most,
+            code_of_limit="LIMIT_DATA",
+        )
+    turn.emit(e.SignalReceived(command.name, command.payload, command.id, size=size))
     deliver_signals(turn, command.name)
     if state.suspended is None and state.closing is None:
         turn.program.signalled(turn)

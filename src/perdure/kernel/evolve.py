@@ -263,7 +263,9 @@ def side_effect_recorded(state: RunState, event: e.SideEffectRecorded, at: int) 
 def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
     state.signal_count += 1
     if event.kept:
-        state.signals[state.signal_count] = PendingSignal(state.signal_count, event.name, event.payload)
+        pending = PendingSignal(state.signal_count, event.name, event.payload, event.size)
+        state.signals[state.signal_count] = pending
+        state.signal_bytes += event.size
         state.signals_of.setdefault(event.name, {})[state.signal_count] = True
     if event.id is not None:
         remember(state, event.id, event.name, event.payload)
@@ -278,7 +280,7 @@ def signal_awaited(state: RunState, event: e.SignalAwaited, at: int) -> Activati
 
 
 def signal_consumed(state: RunState, event: e.SignalConsumed, at: int) -> Activation:
-    del state.signals[event.payload_seq]
+    state.signal_bytes -= state.signals.pop(event.payload_seq).size
     of_name = state.signals_of[event.name]
     del of_name[event.payload_seq]
     if not of_name:

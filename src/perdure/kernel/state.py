@@ -74,6 +74,7 @@ class PendingSignal(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     number: int
     name: str
     payload: Json = None
+    size: int = 0
 
 
 class Undo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -186,6 +187,8 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     signal_ids: dict[str, int] = {}
     """The last ids of signals, each with a number that tells repetition from reuse (see `kernel.signal_ids`)."""
     signal_count: int = 0
+    signal_bytes: int = 0
+    """How much there is in all that nobody has consumed yet."""
     waiters: dict[str, dict[int, bool]] = {}
     """Activations by the name of the signal that they wait for, in the order in which they began to wait."""
     attributes: dict[str, Any] = {}

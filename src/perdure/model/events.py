@@ -225,6 +225,8 @@ class SignalReceived(Event, frozen=True):
     payload: Json = None
     id: str | None = None
     kept: bool = True  # False: nobody waited for it, and whoever waits later wants only later ones
+    size: int = 0
+    """Bytes of the payload that count."""
 
 
 class SignalAwaited(Event, frozen=True):

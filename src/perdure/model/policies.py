@@ -41,7 +41,8 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     iterations: int = 10_000
     """Items of one loop."""
     data: int = 10 * MIB
-    """Bytes of JSON that the nodes have given in all; outputs of up to 64 bytes are not counted."""
+    """Bytes of JSON that the nodes have given in all; outputs of up to 64 bytes are not counted. Signals that nobody
+    has consumed may hold as much again."""
     accumulator: int = 10 * MIB
     """Bytes of JSON that the iterations of one loop have given."""
     pending_signals: int = 10_000
