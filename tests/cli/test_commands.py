@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,44 @@ def test_run_takes_answers_at_once(perdure: Any, tmp_path: Path) -> None:
     (tmp_path / "answers.json").write_text('{"approval": [{"ok": true}]}')
     done = perdure("run", "flow.json", "--input", '{"n": 40}', "--answers", "answers.json")
     assert (done.returncode, json.loads(done.stdout)) == (0, 80)
+
+
+@pytest.fixture
+def family(perdure: Any, tmp_path: Path) -> Any:
+    """parent.json, which waits for a child that asks."""
+    ask = {"id": "ask", "type": "wait-for-signal", "config": {"name": "approval"}}
+    child = {"id": "child", "nodes": [{"id": "start", "type": "start"}, ask]}
+    child["edges"] = [{"source": "start", "target": "ask"}]
+    sub = {"id": "sub", "type": "sub-flow", "config": {"definition": "child"}}
+    parent = {"id": "parent", "nodes": [{"id": "start", "type": "start"}, sub]}
+    parent["edges"] = [{"source": "start", "target": "sub"}]
+    (tmp_path / "child.json").write_text(json.dumps(child))
+    (tmp_path / "parent.json").write_text(json.dumps(parent))
+    (tmp_path / "answers.json").write_text('{"approval": {"ok": true}}')
+    assert perdure("run", "child.json", "--answers", "answers.json").returncode == 0
+    return perdure
+
+
+def test_run_stops_at_the_question_of_a_child_and_goes_on_with_resume(family: Any) -> None:
+    asked = family("run", "parent.json")
+    assert asked.returncode == 3
+    assert re.search(r"sub waits for the child run (\S+)\nrun \1: ask waits for the signal 'approval'", asked.stderr)
+    done = family("run", "--resume", asked.stdout.strip(), "--answers", "answers.json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"ok": True})
+
+
+def test_answers_reach_a_child(family: Any) -> None:
+    done = family("run", "parent.json", "--answers", "answers.json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"ok": True})
+
+
+def test_the_answer_to_a_child_lets_its_parent_go_on(family: Any) -> None:
+    asked = family("run", "parent.json")
+    child = re.search(r"run (\S+): ask", asked.stderr)
+    assert child is not None
+    assert family("run", "--resume", child[1], "--answers", "answers.json").returncode == 0
+    done = family("run", "--resume", asked.stdout.strip())
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"ok": True})
 
 
 def test_a_run_that_fails_ends_with_1_and_says_why(perdure: Any) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from perdure.assembly import Perdure, Run
 from perdure.cli.screen import give_up, print_json, tell
 from perdure.engine import Observer
-from perdure.errors import DocumentInvalid, InvalidInput, PerdureError
+from perdure.errors import DocumentInvalid, InvalidInput, NotFound, PerdureError
 from perdure.model.problems import Problem
 from perdure.model.reading import read_document, read_value
 from perdure.model.statuses import Status
@@ -68,9 +71,10 @@ async def _run(
 
 async def finish(app: Perdure, progress: Progress, run: Run, answers: dict[str, list[Any]]) -> int:
     """Waits for the end, answering what it asks for; stops where there is no answer."""
-    if await until_settled(app, progress, run, answers) is Status.WAITING:
+    standstill = await until_settled(app, progress, run, answers)
+    if standstill is not None:
         more = " and the same --app and --database"
-        lines = [*await run.why(), f"run {run.id} waits; go on with: perdure run --resume {run.id}{more}"]
+        lines = [*standstill.told, f"run {run.id} waits; go on with: perdure run --resume {run.id}{more}"]
         sys.stderr.write("\n".join(lines) + "\n")
         sys.stdout.write(run.id + "\n")
         return WAITS
@@ -84,35 +88,72 @@ async def finish(app: Perdure, progress: Progress, run: Run, answers: dict[str, 
     return NOT_COMPLETED
 
 
-async def until_settled(app: Perdure, progress: Progress, run: Run, answers: dict[str, list[Any]]) -> Status:
-    """Comes back when the run has ended, or waits for a signal to which there is no answer."""
+class Standing(msgspec.Struct):
+    """Where a run and the runs that it waits for are."""
+
+    told: list[str] = []
+    asked: list[tuple[str, str]] = []
+    """Run and signal."""
+    stuck: bool = False
+    """Somebody outside must do something."""
+    moving: bool = False
+
+
+async def until_settled(app: Perdure, progress: Progress, run: Run, answers: dict[str, list[Any]]) -> Standing | None:
+    """Comes back when the run has ended (None), or when it or a run that it waits for needs somebody outside: a
+    signal to which there is no answer, or a suspended run."""
     while True:
         progress.clear()
-        status = await run.status()
-        if status.is_final:
-            return status
-        if status is Status.SUSPENDED:
-            return Status.WAITING
-        if status is Status.WAITING:
-            reasons = await app.runs.explain(app.namespace, run.id)
-            asked = [reason.subject for reason in reasons if reason.kind == "signal" and reason.subject is not None]
-            for name in asked:
-                if answers.get(name):
-                    await run.signal(name, answers[name].pop(0))
-                    break
-            else:
-                if asked and not any(reason.kind == "child" for reason in reasons):
-                    return status
-                await progress.wait()
-        else:
-            await progress.wait()
+        if (await run.status()).is_final:
+            return None
+        standing = Standing()
+        await look(app, run, standing, patient=any(answers.values()))
+        answered = False
+        for id, name in standing.asked:
+            if answers.get(name):
+                await app.run(id).signal(name, answers[name].pop(0))
+                answered = True
+                break
+        if answered:
+            continue
+        if standing.stuck and not standing.moving:
+            return standing
+        await progress.wait()
+
+
+async def look(app: Perdure, run: Run, standing: Standing, *, patient: bool, of: str = "") -> None:
+    """Also into the children. Where nothing has to be answered, one that moves is enough to know."""
+    status = await run.status()
+    if status is Status.SLEEPING:
+        return  # a timer that is due later is no reason to wait for it, if somebody else is asked
+    if status not in (Status.WAITING, Status.SUSPENDED):
+        standing.moving = True
+        return
+    reasons = await app.runs.explain(app.namespace, run.id)
+    standing.told += [of + reason.text for reason in reasons]
+    if status is Status.SUSPENDED:
+        standing.stuck = True
+        return
+    for reason in reasons:
+        if reason.subject is None:
+            continue
+        if reason.kind in ("signal", "items"):
+            standing.asked.append((run.id, reason.subject))
+            standing.stuck = True
+        elif reason.kind == "child" and (patient or not standing.moving):
+            child = app.run(reason.subject)
+            try:
+                await look(app, child, standing, patient=patient, of=f"run {child.id}: ")
+            except NotFound:
+                standing.moving = True  # it is being started
 
 
 class Progress(Observer):
-    """Says that something was committed."""
+    """Says that something was committed here, or that it is time to look what others have committed."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = 1.0) -> None:
         self._event = asyncio.Event()
+        self._patience = patience
 
     def turn_committed(self, run: str, events: int, commands: int) -> None:
         self._event.set()
@@ -121,7 +162,8 @@ class Progress(Observer):
         self._event.clear()
 
     async def wait(self) -> None:
-        await self._event.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._event.wait(), self._patience)
 
 
 def read_json_file(file: Path, read: Reader = read_document) -> Any:
