@@ -7,7 +7,7 @@ from typing import Any
 
 from perdure.model import commands as c
 from perdure.model import events as e
-from perdure.model.policies import Limits
+from perdure.model.policies import SECOND, Limits
 from tests.kernel.catalogue import flow
 from tests.kernel.rig import Rig, kinds
 
@@ -178,3 +178,24 @@ def test_what_was_completed_in_an_earlier_generation_is_not_undone() -> None:
     assert rig.live("u").input["output"] == "second"
     rig.complete("u")
     assert rig.state.final == "FAILED"
+
+
+def test_the_limits_of_a_run_go_on_counting_over_its_generations() -> None:
+    nodes = {"s": "start", "a": "step", "g": "again"}
+    rig = Rig(flow(nodes, "s>a a>g"), limits=Limits(activations=8))
+    for _ in range(2):
+        rig.complete("a")
+    assert rig.state.generation == 3
+    rig.complete("a")
+    assert (rig.state.final, rig.failure.code) == ("FAILED", "LIMIT_ACTIVATIONS")
+
+
+def test_active_time_goes_on_counting_over_generations() -> None:
+    nodes = {"s": "start", "a": "step", "g": "again"}
+    rig = Rig(flow(nodes, "s>a a>g"), limits=Limits(active_time=3 * SECOND))
+    rig.tell(c.FireTimers(), after=2 * SECOND)
+    rig.complete("a")
+    assert rig.state.generation == 2
+    rig.tell(c.FireTimers(), after=2 * SECOND)
+    rig.stopped("a")
+    assert (rig.state.final, rig.failure.code) == ("TIMED_OUT", "LIMIT_ACTIVE_TIME")

@@ -1,4 +1,10 @@
-"""continue-as-new: the same run begins anew with new input and an empty state; for runs without an end."""
+"""continue-as-new: the same run begins anew with new input and an empty state; for runs without an end.
+
+It stays one run, and the [limits](../settings.md#limits) of a run count for all of it: what its nodes have executed
+(`activations`) and the time that they took (`active_time`) is counted on. Only its data and its errors in a row are
+counted anew. A run that is to go on for ever would come to LIMIT_ACTIVATIONS or LIMIT_ACTIVE_TIME some day: raise these
+limits when it is started, or let its last step start a new run instead.
+"""
 
 from __future__ import annotations
 
