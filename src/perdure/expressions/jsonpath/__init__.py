@@ -7,7 +7,7 @@
 
 Everything that the RFC says of a query's form is checked when it is compiled, the types of functions included, and the
 error says where and what would be right. Whether a query finds something is never an error: a name that is not there
-selects nothing. The only error while a query runs is a limit, because `$..*..*..*` is eleven characters long.
+selects nothing. The only error while a query runs is a limit, because `$..*..*..*` is ten characters long.
 
     reading               characters: blanks, names, numbers, text
     parser → filters      text to `syntax`; filters also to types

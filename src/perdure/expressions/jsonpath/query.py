@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 from perdure.errors import ExpressionLimit, ExpressionSyntax
+from perdure.expressions.jsonpath.filtering import check
 from perdure.expressions.jsonpath.functions import Run
 from perdure.expressions.jsonpath.parser import Parser
 from perdure.expressions.jsonpath.selecting import Nodes, Selecting, normalized, walk
 from perdure.expressions.jsonpath.syntax import Index, Name, Query, Slice
-from perdure.expressions.jsonpath.filtering import check
 from perdure.expressions.limits import DEFAULT_LIMITS, Limits, Meter
 from perdure.expressions.places import placed
 from perdure.expressions.values import MISSING, Json

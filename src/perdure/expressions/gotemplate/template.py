@@ -1,0 +1,85 @@
+"""A Go template: compiled once per source, rendered as often as you like."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+from perdure.errors import ExpressionError, ExpressionLimit, ExpressionSyntax
+from perdure.expressions.gotemplate.functions import FUNCTIONS
+from perdure.expressions.gotemplate.parser import Parser
+from perdure.expressions.gotemplate.rendering import Rendering
+from perdure.expressions.limits import DEFAULT_LIMITS, Limits
+from perdure.expressions.places import placed
+from perdure.expressions.rendering import Escape
+from perdure.expressions.values import Json
+
+CACHE_SIZE: Final = 1_024
+
+_TELLING: Final = re.compile(
+    r"\{\{(?:-(?=\s))?\s*(?:"
+    r"(?:if|range|with|else|define|template|block)\s+[^\s}]"  # what Mustache would take for a name with blanks in it
+    rf"|(?:{'|'.join(FUNCTIONS)})\s+[^\s}}|-]"
+    r"|\$|\.\w|\(|/\*"
+    r")"
+)
+
+
+class GoTemplate:
+    """A compiled template. Made by `compile_go_template`; immutable and safe to share between threads."""
+
+    __slots__ = ("_definitions", "_escape", "_limits", "source")
+
+    source: str
+
+    def __init__(self, source: str, escape: Escape, limits: Limits) -> None:
+        self.source = source
+        self._definitions = Parser(source, limits).parse()
+        self._escape: Escape = escape
+        self._limits = limits
+
+    def render(self, data: Json) -> str:
+        """The text for this data. Raises `ExpressionFailed` or `ExpressionLimit`, with line, column and snippet."""
+        try:
+            return Rendering(self.source, self._definitions, self._escape, self._limits).render(data)
+        except RecursionError:
+            raise _too_deep(self.source) from None
+        except ExpressionError as fault:
+            raise placed(fault, self.source, 0, 1) from None
+
+    def __repr__(self) -> str:
+        return f"GoTemplate({self.source!r})"
+
+
+def is_go_template(text: str) -> bool:
+    """Whether a text with `{{ }}` in it is written for Go's text/template rather than in Mustache.
+
+    It is, if an action begins with a keyword, a variable, a field (`.x`), a comment, or a function and its argument.
+    `{{a.b}}` alone is the same in both.
+    """
+    return _TELLING.search(text) is not None
+
+
+def compile_go_template(source: str, *, escape: Escape = "none", limits: Limits = DEFAULT_LIMITS) -> GoTemplate:
+    """The template that `source` spells; the last 1,024 short ones are kept."""
+    if not isinstance(source, str):
+        raise ExpressionSyntax(f"a template is text, not {type(source).__name__}", line=1, column=1)
+    return _compiled(source, escape, limits) if len(source) <= limits.source else _made(source, escape, limits)
+
+
+def _made(source: str, escape: Escape, limits: Limits) -> GoTemplate:
+    try:
+        return GoTemplate(source, escape, limits)
+    except RecursionError:
+        raise _too_deep(source) from None
+
+
+def _too_deep(source: str) -> ExpressionLimit:
+    """Our own limits come first, unless the caller has used up most of the stack."""
+    return placed(ExpressionLimit("the template, or a value that it compares, is nested too deeply"), source, 0, 1)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _compiled(source: Any, escape: Escape, limits: Limits) -> GoTemplate:
+    return _made(source, escape, limits)
