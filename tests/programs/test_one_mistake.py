@@ -164,6 +164,22 @@ def test_of_a_way_that_ends_nowhere_only_its_end_is_told() -> None:
     assert (found.code, found.pointer, found.severity) == ("NODE_NO_END", "/nodes/3", "warning")
 
 
+@pytest.mark.parametrize(
+    ("join", "place"), [(7, ""), ([], ""), ("some", ""), ({"rule": []}, "/rule"), ({"rule": "some"}, "/rule")]
+)
+def test_a_join_that_cannot_be_read_may_be_the_one_that_its_cycle_needs(join: Any, place: str) -> None:
+    nodes = [
+        {"id": "start", "type": "start"},
+        {"id": "a", "type": "json", "config": {"data": 1}, "join": join},
+        {"id": "b", "type": "json", "config": {"data": 1}},
+    ]
+    edges = [{"source": source, "target": target} for source, target in (("start", "a"), ("a", "b"), ("b", "a"))]
+    (found,) = problems_of({"nodes": nodes, "edges": edges})
+    assert found.pointer == f"/nodes/1/join{place}"
+    nodes[1]["join"] = {"n": 1}
+    assert [problem.code for problem in problems_of({"nodes": nodes, "edges": edges})] == ["CYCLE_WITHOUT_ANY"]
+
+
 def test_two_mistakes_are_two_messages_although_one_of_them_might_explain_the_other() -> None:
     document = changed(("nodes", 1, "id"), None)
     document["edges"][5]["target"] = "zzz"

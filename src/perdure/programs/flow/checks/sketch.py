@@ -62,8 +62,11 @@ class NodeSketch:
     @property
     def is_any(self) -> bool:
         """Or may be meant to be."""
-        rule = self.join.get("rule")
-        return rule == JoinRule.ANY or (self.raw.get("join") is not None and rule not in _RULES)
+        given = self.raw.get("join")
+        if given is None:
+            return False
+        rule = given.get("rule", JoinRule.ALL) if isinstance(given, dict) else given
+        return rule == JoinRule.ANY or not isinstance(rule, str) or rule not in _RULES
 
 
 class EdgeSketch:
