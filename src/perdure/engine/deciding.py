@@ -28,7 +28,11 @@ def decide(owned: OwnedRun, turn: Turn, letters: list[Letter]) -> list[tuple[Ans
     """A refusal is an answer too: it may rest on what this turn decided before it, so it waits for the commit like any
     other."""
     answers: list[tuple[Answer, Any]] = []
-    _decide_each(owned, turn, letters, answers)
+    decided = _decide_each(owned, turn, letters, answers)
+    if decided < len(letters):
+        # Expressions have cost so much that the lease must be looked after first.
+        owned.mailbox = [*letters[decided:], *owned.mailbox]
+        del letters[decided:]
     if owned.mailbox and turn.state.closing is not None:
         # This may be the last turn, and those who sent them were told that they will be decided.
         from_inbox = [letter for letter in owned.mailbox if letter[_ROW]]
@@ -42,10 +46,13 @@ def decide(owned: OwnedRun, turn: Turn, letters: list[Letter]) -> list[tuple[Ans
     return answers
 
 
-def _decide_each(owned: OwnedRun, turn: Turn, letters: list[Letter], answers: list[tuple[Answer, Any]]) -> None:
+def _decide_each(owned: OwnedRun, turn: Turn, letters: list[Letter], answers: list[tuple[Answer, Any]]) -> int:
+    """How many were decided: all, unless the turn has computed enough and is not the run's last."""
     handle = owned.kernel.handle
     said: Any
-    for letter in letters:
+    for number, letter in enumerate(letters):
+        if turn.work < 0 and turn.state.closing is None:
+            return number
         command, answer, row = letter
         before = len(turn.events)
         try:
@@ -60,3 +67,4 @@ def _decide_each(owned: OwnedRun, turn: Turn, letters: list[Letter], answers: li
             owned.consumed.append(row)
         if answer is not None:
             answers.append((answer, said))
+    return len(letters)

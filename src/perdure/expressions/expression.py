@@ -91,6 +91,18 @@ def compile_expression(source: str, *, limits: Limits = DEFAULT_LIMITS, missing:
     return _compiled(source, limits, missing)
 
 
+def charged(evaluate: Evaluate, env: Env, meter: Meter, limits: Limits = DEFAULT_LIMITS) -> Json:
+    """Evaluates within its own limits, and what that has cost is taken from a meter of several."""
+    own = limits.meter()
+    try:
+        return evaluate(env, meter=own)
+    finally:
+        meter[0] -= limits.steps - max(own[0], 0)
+        meter[1] -= limits.work - max(own[1], 0)
+        if meter[0] < 0 or meter[1] < 0:
+            raise ExpressionLimit("its expressions are too much work for one template or node, taken together")
+
+
 def check_expression(source: str, *, limits: Limits = DEFAULT_LIMITS) -> list[Problem]:
     """Everything that is wrong with `source`. Empty when it compiles. Never raises."""
     try:

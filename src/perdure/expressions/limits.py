@@ -5,6 +5,7 @@ Three things are limited when text is compiled (its length, its nodes, its nesti
 - `steps`: turns of comprehensions and of Mustache sections. A turn with a large body counts as several.
 - `work`: everything that functions and operators touch or build. A list item costs one unit, sixteen characters of text
   cost one unit, so the default allows a million items or sixteen million characters *in sum*, however they are nested.
+  What is slower than that has a price to match: a unit stands for about a twentieth of a microsecond.
 
 The meter of one evaluation is a plain list `[steps left, work left]`: an expression creates one on every evaluation,
 and a list display costs a fifth of what an object costs.
@@ -21,6 +22,12 @@ Meter = list[int]
 #: Integers are exact and never longer than this; more than a thousand digits are an attack or a mistake.
 INTEGER_BITS = 4_096
 INTEGER_DIGITS = 1_233
+
+
+#: What one step is worth in units of work, for whoever adds the two up.
+STEP = 40
+#: A template, or all that is evaluated for one node, may cost as much as so many of the most expensive expressions.
+EXPRESSIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,10 @@ class Limits:
     def meter(self) -> Meter:
         return [self.steps, self.work]
 
+    def wide_meter(self) -> Meter:
+        """For several expressions that belong together."""
+        return [self.steps * EXPRESSIONS, self.work * EXPRESSIONS]
+
 
 DEFAULT_LIMITS = Limits()
 
@@ -74,6 +85,24 @@ def spend_steps(meter: Meter, steps: int) -> None:
     meter[0] -= steps
     if meter[0] < 0:
         raise _too_much(steps, "steps")
+
+
+def spend_product(meter: Meter, number: int) -> None:
+    """Pay for a product, quotient or power that is, or was taken of, a long integer: it grows with the square."""
+    bits = number.bit_length()
+    spend(meter, 2 + (bits * bits >> 17))
+
+
+def spend_digits(meter: Meter, number: int) -> None:
+    """Pay for writing an integer in decimal: the same, but four times as slow."""
+    bits = number.bit_length()
+    if bits > 64:
+        spend(meter, bits * bits >> 15)
+
+
+def left(meter: Meter) -> int:
+    """What the meter still allows, in units of work."""
+    return meter[0] * STEP + meter[1]
 
 
 def _too_much(count: int, unit: str) -> ExpressionLimit:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from perdure.errors import ExpressionFailed, ExpressionLimit, ValueMissing
-from perdure.expressions.limits import INTEGER_BITS, Meter, checked, spend, spend_steps, spend_text
+from perdure.expressions.limits import INTEGER_BITS, Meter, checked, spend, spend_product, spend_steps, spend_text
 from perdure.expressions.places import nearest
 from perdure.expressions.values import Json, is_number, is_object, with_article
 
@@ -138,7 +138,7 @@ def sub(meter: Meter, a: Any, b: Any) -> Json:
 def mul(meter: Meter, a: Any, b: Any) -> Json:
     if type(a) in _NUMBERS and type(b) in _NUMBERS:
         found = a * b
-        return found if -_USUAL < found < _USUAL else checked(found)
+        return found if -_USUAL < found < _USUAL else _long(meter, found)
     if type(a) is int:
         a, b = b, a
     if type(b) is int and isinstance(a, str):
@@ -157,12 +157,18 @@ def div(meter: Meter, a: Any, b: Any) -> Json:
 
 def floordiv(meter: Meter, a: Any, b: Any) -> Json:
     _numbers(a, b, "divided")
-    return checked(a // b)
+    found = a // b
+    if not -_USUAL < a < _USUAL:
+        _long(meter, a)
+    return checked(found)
 
 
 def mod(meter: Meter, a: Any, b: Any) -> Json:
     _numbers(a, b, "divided")
-    return checked(a % b)
+    found = a % b
+    if not -_USUAL < a < _USUAL:
+        _long(meter, a)
+    return checked(found)
 
 
 def power(meter: Meter, a: Any, b: Any) -> Json:
@@ -172,7 +178,15 @@ def power(meter: Meter, a: Any, b: Any) -> Json:
     found = a**b
     if isinstance(found, complex):
         raise ExpressionFailed("a negative number has no fractional power")
-    return checked(found)
+    return found if -_USUAL < found < _USUAL else _long(meter, found)
+
+
+def _long(meter: Meter, number: Any) -> Json:
+    """A number that is paid for by its length if it is an integer."""
+    checked(number)
+    if type(number) is int:
+        spend_product(meter, number)
+    return number
 
 
 def negative(a: Any) -> Json:
@@ -244,13 +258,14 @@ def cut(meter: Meter, of: Json, low: Json, high: Json, step: Json) -> Json:
     return of[low:high:step]
 
 
-def turns(meter: Meter, source: Json, cost: int, names: int) -> list[Json]:
-    """The items that a comprehension runs over, paid for before the first turn."""
+def turns(meter: Meter, source: Json, cost: int, names: int, work: int) -> list[Json]:
+    """The items that a comprehension runs over, paid for before the first turn: steps, and work for its calls."""
     if is_object(source):
         source = list(source)
     if not isinstance(source, list):
         raise ExpressionFailed(f"a comprehension runs over a list or an object, not over {with_article(source)}")
     spend_steps(meter, len(source) * cost)
+    spend(meter, len(source) * work)
     if names > 1:
         for each in source:
             if not isinstance(each, list) or len(each) != names:

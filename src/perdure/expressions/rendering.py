@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
 
 from perdure.errors import ExpressionError, ExpressionLimit, ValueMissing
-from perdure.expressions.expression import Expression
-from perdure.expressions.limits import Limits, spend, spend_steps
+from perdure.expressions.expression import Expression, charged
+from perdure.expressions.limits import Limits, Meter, spend_steps
 from perdure.expressions.mustache import Hole, Part, Partial, Plain, Section, Variable
 from perdure.expressions.places import moved, nearest, placed
 from perdure.expressions.reach import step, walk
@@ -18,8 +18,6 @@ Mode = Literal["strict", "lenient", "blank"]
 MODES: Final[tuple[Mode, ...]] = ("strict", "lenient", "blank")
 Escape = Literal["none", "html"]
 
-#: A template may cost as much as this many of the most expensive expressions, however many it holds.
-_EXPRESSIONS = 10
 _HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
@@ -34,14 +32,20 @@ class Rendering:
     """One resolution of one template: what may still be spent and written."""
 
     def __init__(
-        self, env: Env, mode: Mode, escape: Escape, limits: Limits, partial: Callable[[str, str], Text | None]
+        self,
+        env: Env,
+        mode: Mode,
+        escape: Escape,
+        limits: Limits,
+        partial: Callable[[str, str], Text | None],
+        meter: Meter | None = None,
     ) -> None:
         self.env = env
         self.mode = mode
         self.escape = escape
         self.limits = limits
         self.partial = partial
-        self.meter = [limits.steps * _EXPRESSIONS, limits.work * _EXPRESSIONS]
+        self.meter = limits.wide_meter() if meter is None else meter
         self.left = limits.output
         self.depth = 0
         self.values: dict[int, Json] = {}  # of holes: they do not depend on the section, so each is evaluated once
@@ -52,12 +56,7 @@ class Rendering:
         """Like `expression.evaluate`, and its cost also counts for the template."""
         if not expression.metered:
             return expression.evaluate(self.env)
-        meter = self.limits.meter()
-        try:
-            return expression.evaluate(self.env, meter=meter)
-        finally:
-            spend_steps(self.meter, self.limits.steps - max(meter[0], 0))
-            spend(self.meter, self.limits.work - max(meter[1], 0))
+        return charged(expression.evaluate, self.env, self.meter, self.limits)
 
     def hole(self, part: Hole, source: str) -> Json:
         """The value of `${ }`, or MISSING where that is no error."""
@@ -132,7 +131,7 @@ class Rendering:
                 self._all(text, part.parts, stack, written)
         elif present:
             scopes = found if isinstance(found, list) else [found]
-            spend_steps(self.meter, len(scopes) * (1 + len(part.parts) // 10))
+            spend_steps(self.meter, len(scopes) * (1 + len(part.parts) // 4))
             for scope in scopes:
                 stack.append(scope)
                 self._all(text, part.parts, stack, written)

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from perdure.errors import ExpressionError
-from perdure.expressions.expression import Problem
-from perdure.expressions.limits import DEFAULT_LIMITS, Limits
+from perdure.expressions.expression import Problem, charged
+from perdure.expressions.limits import DEFAULT_LIMITS, Limits, Meter
 from perdure.expressions.rendering import Escape, Mode, Rendering, Text
 from perdure.expressions.template_compiler import Compiler
 from perdure.expressions.template_parts import Whole
@@ -51,20 +51,21 @@ class Template:
         self.reads = frozenset(compiler.reads)
         self.names = frozenset(str(each[0]) for each in self.reads)
 
-    def resolve(self, env: Env, mode: Mode | None = None) -> Json:
+    def resolve(self, env: Env, mode: Mode | None = None, meter: Meter | None = None) -> Json:
         """The value with every placeholder filled from `env`.
 
         A value that is not there is an error (`strict`), leaves the text of its placeholder (`lenient`), or nothing
-        (`blank`, Mustache's own rule). Without a mode it is the one that the template was compiled with.
+        (`blank`, Mustache's own rule). Without a mode it is the one that the template was compiled with. A caller who
+        resolves several templates may give them one meter.
         """
         if self._root is None:
             return self.value
         if self._direct is not None:
             try:
-                return self._direct(env)
+                return self._direct(env) if meter is None else charged(self._direct, env, meter, self._limits)
             except ExpressionError:
                 pass  # the long way finds out what it means in this mode, and where it is
-        return self._root.resolve(Rendering(env, mode or self._mode, self._escape, self._limits, self._partial))
+        return self._root.resolve(Rendering(env, mode or self._mode, self._escape, self._limits, self._partial, meter))
 
     def _partial(self, name: str, indent: str) -> Text | None:
         return _partial(self._partials.get(name), indent, self._limits)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeGuard
 
 from perdure.errors import ExpressionFailed, ExpressionLimit
-from perdure.expressions.limits import Meter, spend, spend_text
+from perdure.expressions.limits import Meter, spend, spend_digits, spend_text
 
 Json = Any
 Env = Mapping[str, Any]
@@ -77,12 +77,16 @@ def to_text(value: Json, meter: Meter) -> str:
     if value is False:
         return "false"
     if is_number(value):
+        if type(value) is int:
+            spend_digits(meter, value)
         return repr(value)
     return dump(value, meter)
 
 
 def dump(value: Json, meter: Meter) -> str:
     """Compact JSON. The size is weighed first, so that a value that is large only by repetition costs nothing."""
+    if type(value) is int:
+        spend_digits(meter, value)
     spend_text(meter, weigh(value, meter, {}) * 6)
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)

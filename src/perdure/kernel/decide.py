@@ -20,6 +20,7 @@ from perdure.kernel.signals import deliver_all_signals, deliver_signals, is_want
 from perdure.kernel.sizes import counted, measured
 from perdure.kernel.state import Activation
 from perdure.kernel.turn import Turn, condition, refusal
+from perdure.kernel.undone import why_no_retry
 from perdure.kernel.winding import close_run, fail_run, wind_up
 from perdure.model import commands as c
 from perdure.model import events as e
@@ -142,7 +143,7 @@ def fire_timers(turn: Turn, command: c.FireTimers) -> None:
             "LIMIT_ACTIVE_TIME", f"the run was active for more than {state.limits.active_time // 1_000_000} s"
         )
         fail_run(turn, limit, status="TIMED_OUT")
-    while state.timer_heap and state.timer_heap[0][0] <= turn.at and state.final is None:
+    while state.timer_heap and state.timer_heap[0][0] <= turn.at and state.final is None and not turn.is_tired:
         id = state.timer_heap[0][2]
         timer = state.timers[id]
         turn.emit(e.TimerFired(id))
@@ -275,8 +276,8 @@ def retry_run(turn: Turn, command: c.RetryRun) -> None:
     state = turn.state
     if state.compensated:
         raise IllegalCommand(
-            "the run cannot be retried: steps have been compensated",
-            remedy="fork it from a step, or start it anew",
+            f"the run cannot be retried: {why_no_retry(state)}",
+            remedy="start it anew",
             run=state.run,
         )
     turn.emit(e.RunRetried(sorted(state.casualties), command.new_key))

@@ -23,10 +23,15 @@ CONTINUED = "CONTINUED"
 TURN_ACTIVATIONS = 256
 """A turn schedules at most so many activations; the rest is left ready for the next one."""
 
+TURN_WORK = 1_000_000
+"""Units of work, as expressions count them, that a turn may spend before it leaves the rest to the next one: about a
+twentieth of a second, so that others get their turns and the lease is renewed. The last node of a turn may cost more."""
+
 
 class Turn:
     __slots__ = (
         "apply", "at", "begun", "blobs", "budget", "effects", "events", "must_snapshot", "program", "sends", "state",
+        "work",
     )  # fmt: skip
 
     def __init__(self, program: Program, apply: Apply, state: RunState, now: int) -> None:
@@ -43,7 +48,18 @@ class Turn:
         self.blobs: dict[str, bytes] = {}
         """Content that the events of this turn refer to by hash, to be stored by the same transaction."""
         self.budget = TURN_ACTIVATIONS
+        self.work = TURN_WORK
         self.must_snapshot = False
+
+    @property
+    def is_tired(self) -> bool:
+        """It has computed enough: whatever can wait is left to the next turn."""
+        return self.work < 0
+
+    def pay(self, work: int) -> None:
+        self.work -= work
+        if self.work < 0:
+            self.budget = 0
 
     def emit(self, event: e.Event) -> None:
         self.events.append(event)

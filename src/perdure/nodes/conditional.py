@@ -92,7 +92,7 @@ def holds(row: Comparison, moment: Plan) -> bool:
     right = alike(moment.resolve(row.right), left)
     if row.operator == "contains" and right in (None, ""):
         return bool(left)
-    return bool(_COMPARE[row.operator].evaluate({"a": left, "b": right}))
+    return bool(moment.apply(_COMPARE[row.operator], {"a": left, "b": right}))
 
 
 def alike(right: Any, left: Any) -> Any:

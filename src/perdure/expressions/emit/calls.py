@@ -20,6 +20,7 @@ from perdure.expressions.tokens import wrong
 #: Functions whose result can hold a part of the environment several times. Displays, comprehensions, + and * can too.
 _MULTIPLYING: Final = frozenset({"zip"})
 _LIGHT = 20  # nodes in the body of a comprehension that make one step
+_CALL = 12  # units of work that a call in the body of a comprehension costs, whatever it does
 
 
 @emits(syntax.Call)
@@ -33,6 +34,7 @@ def call(to: Emitter, node: syntax.Call) -> ast.expr:
         for each in (*node.arguments, *node.keywords.values()):
             to.emit(each)  # for the problems in them
         return pieces.constant(None)
+    to.calls += 1
     arguments = _arranged(to, node, entry)
     if entry.name in TOLERANT and arguments:
         return _tolerant_call(to, entry.name, arguments)
@@ -80,10 +82,12 @@ def comprehension(to: Emitter, node: syntax.Comprehension) -> ast.expr:
     to.builds = True
     outer = to.scope
     cost = max(1, node.weight // _LIGHT)
+    work = ast.Constant(value=0, lineno=1, col_offset=0)  # filled in when the body is known
+    calls = to.calls
     clauses = []
     for each in node.clauses:
         source = to.metered(
-            "turns", [to.emit(each.source), pieces.constant(cost), pieces.constant(len(each.names))], each.source
+            "turns", [to.emit(each.source), pieces.constant(cost), pieces.constant(len(each.names)), work], each.source
         )
         variables = [f"v{to.variables + at}" for at in range(len(each.names))]
         to.variables += len(variables)
@@ -92,4 +96,5 @@ def comprehension(to: Emitter, node: syntax.Comprehension) -> ast.expr:
     key = None if node.key is None else text_key(to, node.key)
     value = to.emit(node.value)
     to.scope = outer
+    work.value = (to.calls - calls) * _CALL
     return pieces.comprehension(key, value, clauses)

@@ -52,6 +52,7 @@ class Emitter:
         self.needs_meter = False
         self.scope: dict[str, str] = {}  # variables of comprehensions, by the names they have in Python
         self.variables = 0
+        self.calls = 0  # of functions, so far
 
     def emit(self, node: Node) -> ast.expr:
         return _RULES[type(node)](self, node)

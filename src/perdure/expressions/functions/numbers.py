@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from perdure.errors import ExpressionFailed
 from perdure.expressions.functions.table import Functions
-from perdure.expressions.limits import Meter, checked, spend, spend_text
+from perdure.expressions.limits import Meter, checked, spend, spend_digits, spend_product, spend_text
 from perdure.expressions.operators import orderable
 from perdure.expressions.values import Json, is_number, with_article
 
@@ -40,7 +40,9 @@ def absolute(number: Any) -> Json:
     ("round(2.5)", "2"),
     ("round(1234, -2)", "1200"),
 )
-def rounded(number: Any, places: Any = None) -> Json:
+def rounded(meter: Meter, number: Any, places: Any = None) -> Json:
+    if type(number) is int and places is not None:
+        spend_product(meter, number)
     return checked(round(as_number(number), None if places is None else as_size(places, 100, "places")))
 
 
@@ -60,11 +62,13 @@ def ceil(number: Any) -> Json:
     ("fixed(order.total, 2)", '"1500.00"'),
     ("fixed(2, 1)", '"2.0"'),
 )
-def fixed(number: Any, places: Any) -> str:
+def fixed(meter: Meter, number: Any, places: Any) -> str:
     digits = as_size(places, 100, "places")
     if digits < 0:
         raise ExpressionFailed("places is not negative")
+    spend(meter, digits * 3)
     if type(number) is int:
+        spend_digits(meter, number)
         return f"{number}.{'0' * digits}" if digits else str(number)
     return f"{as_number(number):.{digits}f}"
 

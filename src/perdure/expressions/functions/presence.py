@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from perdure.errors import ExpressionFailed
 from perdure.expressions.functions.table import Functions
-from perdure.expressions.limits import INTEGER_DIGITS, Meter, checked, spend_text
+from perdure.expressions.limits import INTEGER_DIGITS, Meter, checked, spend, spend_text
 from perdure.expressions.values import Json, dump, is_number, kind, to_text, with_article
 
 FUNCTIONS = Functions()
@@ -85,12 +85,14 @@ def text(meter: Meter, value: Json) -> str:
     ("int(-3.9)", "-3"),
     ("int(true)", "1"),
 )
-def integer(value: Any) -> int:
+def integer(meter: Meter, value: Any) -> int:
     if is_number(value) or isinstance(value, bool):
         return int(checked(value))
     if isinstance(value, str):
+        spend_text(meter, len(value))
         digits = value.strip()
         if len(digits) <= INTEGER_DIGITS and digits.isascii() and digits.lstrip("+-").isdigit():
+            spend(meter, len(digits) * len(digits) >> 12)
             try:
                 return int(digits)
             except ValueError:
@@ -105,12 +107,14 @@ def integer(value: Any) -> int:
     ("float('2.50')", "2.5"),
     ("float(3)", "3.0"),
 )
-def number(value: Any) -> float:
+def number(meter: Meter, value: Any) -> float:
     if is_number(value) or isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
+        spend_text(meter, len(value))
         digits = value.strip()
         if len(digits) <= 400 and digits.isascii() and not set(digits) - set("0123456789+-.eE"):
+            spend(meter, len(digits))
             try:
                 return checked(float(digits))
             except ValueError:

@@ -127,12 +127,14 @@ def contains(meter: Meter, whole: Json, part: Json) -> bool:
 
 
 @FUNCTIONS.add("starts_with", "Whether the text begins so.", ("starts_with('abc', 'ab')", "true"))
-def starts_with(text: Any, beginning: Any) -> bool:
+def starts_with(meter: Meter, text: Any, beginning: Any) -> bool:
+    spend_text(meter, len(as_text(beginning)))
     return as_text(text).startswith(as_text(beginning))
 
 
 @FUNCTIONS.add("ends_with", "Whether the text ends so.", ("'a.csv'.ends_with('.csv')", "true"))
-def ends_with(text: Any, ending: Any) -> bool:
+def ends_with(meter: Meter, text: Any, ending: Any) -> bool:
+    spend_text(meter, len(as_text(ending)))
     return as_text(text).endswith(as_text(ending))
 
 

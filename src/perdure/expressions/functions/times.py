@@ -13,6 +13,7 @@ from perdure.errors import ExpressionFailed
 from perdure.expressions.functions.numbers import as_number
 from perdure.expressions.functions.table import Functions
 from perdure.expressions.functions.texts import as_text
+from perdure.expressions.limits import Meter, spend, spend_text
 
 FUNCTIONS = Functions()
 
@@ -31,11 +32,16 @@ _SHORT: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|m|h|d|w)", re.ASCII)
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
-def _moment(time: Any) -> datetime:
+_PRICE: Final = 30  # units of work: calendars are slow
+
+
+def _moment(meter: Meter, time: Any) -> datetime:
     """A moment from ISO 8601 text or from seconds since 1970."""
+    spend(meter, _PRICE)
     try:
         if not isinstance(time, str):
             return _EPOCH + timedelta(seconds=as_number(time))
+        spend_text(meter, len(time))
         text = time.strip()
         if len(text) > 40 or not text.isascii():
             raise ValueError
@@ -55,8 +61,8 @@ def _plain(seconds: float) -> float:
     ("timestamp('2026-03-08T09:30:00Z')", "1772962200"),
     ("timestamp('2026-03-08') < timestamp('2026-03-08 10:00:00+01:00')", "true"),
 )
-def timestamp(time: Any) -> float:
-    distance = _moment(time) - _EPOCH
+def timestamp(meter: Meter, time: Any) -> float:
+    distance = _moment(meter, time) - _EPOCH
     if distance.microseconds:
         return distance.total_seconds()
     return distance.days * 86_400 + distance.seconds
@@ -68,8 +74,8 @@ def timestamp(time: Any) -> float:
     ("iso(1772962200)", '"2026-03-08T09:30:00Z"'),
     ("iso(timestamp('2026-03-08T09:30:00Z') + duration('P1DT30M'))", '"2026-03-09T10:00:00Z"'),
 )
-def iso(time: Any) -> str:
-    return _moment(time).isoformat().replace("+00:00", "Z")
+def iso(meter: Meter, time: Any) -> str:
+    return _moment(meter, time).isoformat().replace("+00:00", "Z")
 
 
 @FUNCTIONS.add(
@@ -78,7 +84,9 @@ def iso(time: Any) -> str:
     ("duration('P1DT2H')", "93600"),
     ("duration('1.5h')", "5400"),
 )
-def duration(text: Any) -> float:
+def duration(meter: Meter, text: Any) -> float:
+    spend(meter, _PRICE)
+    spend_text(meter, len(as_text(text)))
     plain = as_text(text).strip()
     if short := _SHORT.fullmatch(plain):
         return _plain(round(float(short[1]) * _UNITS[short[2]], 9))
@@ -96,11 +104,12 @@ def duration(text: Any) -> float:
     ("format_time('2026-03-08T09:30:00Z', '%d %B %Y, %H:%M')", '"08 March 2026, 09:30"'),
     ("format_time(0, '%a %I %p')", '"Thu 12 AM"'),
 )
-def format_time(time: Any, pattern: Any) -> str:
-    moment = _moment(time)
+def format_time(meter: Meter, time: Any, pattern: Any) -> str:
+    moment = _moment(meter, time)
     pieces = as_text(pattern).split("%")
     if len(pattern) > 200:
         raise ExpressionFailed("a time pattern has at most 200 characters")
+    spend(meter, len(pieces) * 2 * _PRICE)
     written = [pieces[0]]
     rest = iter(pieces[1:])
     for piece in rest:

@@ -48,7 +48,7 @@ def _start(program: FlowProgram, turn: Turn, node: Node, scope: int, input: Json
     directive: Directive
     try:
         directive = node.type.plan(
-            node.prepared, Moment(program.graph, state, flow.scopes[scope], input, turn.at, node.missing)
+            node.prepared, Moment(program.graph, turn, flow.scopes[scope], input, turn.at, node.missing)
         )
     except PerdureError as problem:
         directive = Refuse(failure_from(problem, node.id))

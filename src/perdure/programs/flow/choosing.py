@@ -5,28 +5,40 @@ from __future__ import annotations
 from typing import Any
 
 from perdure.errors import PerdureError
-from perdure.expressions import Expression
-from perdure.kernel.state import ROOT, Activation, RunState
+from perdure.expressions import DEFAULT_LIMITS, Env, Expression
+from perdure.expressions.expression import charged
+from perdure.expressions.limits import Meter, left, spend
+from perdure.kernel.state import ROOT, Activation
+from perdure.kernel.turn import Turn
 from perdure.model.failures import Failure
 from perdure.model.values import Json
-from perdure.programs.flow.environment import environment
+from perdure.programs.flow.environment import Reads, environment
 from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.routing import FAILURE, is_candidate, told_of
 from perdure.programs.flow.state import FlowScope
 
 TIMEOUTS = ("TIMEOUT", "SIGNAL_TIMEOUT")
 
+_MADE = ("nodes", "_global")  # objects that are made for an expression; what else it reads is there already
+_FEW = 20
+_GATHERING = 20  # units of work for a call and for the few names that it reads
+
 
 class Moment:
-    """What a node type's `plan` may look at: the time, its input, and data through expressions."""
+    """What a node type's `plan` may look at: the time, its input, and data through expressions.
 
-    __slots__ = ("_data", "_graph", "_missing", "_scope", "_state", "now")
+    All that it evaluates draws on one meter, so that one node costs no more than one template may; and the turn is told
+    what it has cost.
+    """
+
+    __slots__ = ("_data", "_graph", "_meter", "_missing", "_scope", "_turn", "now")
 
     def __init__(
-        self, graph: Graph, state: RunState, scope: FlowScope, data: Json, now: int, missing: str | None = None
+        self, graph: Graph, turn: Turn, scope: FlowScope, data: Json, now: int, missing: str | None = None
     ) -> None:
-        self._graph, self._state, self._scope, self._data = graph, state, scope, data
+        self._graph, self._turn, self._scope, self._data = graph, turn, scope, data
         self._missing = missing or graph.mode
+        self._meter: Meter = DEFAULT_LIMITS.wide_meter()
         self.now = now
 
     @property
@@ -34,22 +46,46 @@ class Moment:
         return self._data
 
     def evaluate(self, expression: Any) -> Json:
-        return expression.evaluate(environment(self._graph, self._state, self._scope, self._data, expression.reads))
+        return self.apply(expression, self._gather(expression.reads))
+
+    def apply(self, expression: Any, env: Env) -> Json:
+        """An expression over values that the node has found itself."""
+        meter = self._meter
+        before = left(meter)
+        try:
+            spend(meter, _GATHERING)
+            return charged(expression.evaluate, env, meter) if expression.metered else expression.evaluate(env)
+        finally:
+            self._turn.pay(before - left(meter))
 
     def resolve(self, template: Any) -> Json:
         if template.is_static:
             return template.resolve({})
-        env = environment(self._graph, self._state, self._scope, self._data, template.reads)
-        return template.resolve(env, self._missing)
+        env = self._gather(template.reads)
+        meter = self._meter
+        before = left(meter)
+        try:
+            spend(meter, _GATHERING)
+            return template.resolve(env, self._missing, meter)
+        finally:
+            self._turn.pay(before - left(meter))
+
+    def _gather(self, reads: Reads) -> dict[str, Any]:
+        env = environment(self._graph, self._turn.state, self._scope, self._data, reads)
+        made = sum(len(env[name]) for name in _MADE if name in env)
+        if made > _FEW:
+            spend(self._meter, made * 2)
+            self._turn.pay(made * 2)
+        return env
 
 
 def choose(
-    graph: Graph, state: RunState, scope: FlowScope, node: Node, output: Json, outcome: str | None
+    graph: Graph, turn: Turn, scope: FlowScope, node: Node, output: Json, outcome: str | None
 ) -> list[int] | None:
     """The places of the edges taken, where conditions decide; these see the node's output as `data`. Else None."""
     if not node.has_when:
         return None
-    moment = Moment(graph, state, scope, output, state.at)
+    moment = Moment(graph, turn, scope, output, turn.state.at)
     return [
         place
         for place, edge in enumerate(node.outs)
@@ -58,7 +94,7 @@ def choose(
 
 
 def care_of(
-    graph: Graph, state: RunState, activation: Activation, failure: Failure, output: Json
+    graph: Graph, turn: Turn, activation: Activation, failure: Failure, output: Json
 ) -> tuple[str, list[int] | None] | None:
     """Which outcome takes care of a failure, and which edges that takes where conditions on them decide."""
     node = graph.by_id[activation.node]
@@ -68,7 +104,7 @@ def care_of(
         if not node.has_when:
             return name, None
         told = told_of(node, activation, failure, output)
-        taken = _choose_for_failure(graph, state, node, activation, name, told)
+        taken = _choose_for_failure(graph, turn, node, activation, name, told)
         if taken:
             return name, taken
     if activation.scope == ROOT and graph.on_failure is not None and node.id not in graph.after_failure:
@@ -77,10 +113,11 @@ def care_of(
 
 
 def _choose_for_failure(
-    graph: Graph, state: RunState, node: Node, activation: Activation, name: str, told: Json
+    graph: Graph, turn: Turn, node: Node, activation: Activation, name: str, told: Json
 ) -> list[int]:
     """A condition that cannot be evaluated takes care of nothing: the failure that there is goes on."""
-    moment = Moment(graph, state, state.body.scopes[activation.scope], told, state.at)
+    state = turn.state
+    moment = Moment(graph, turn, state.body.scopes[activation.scope], told, state.at)
     found = []
     for place, edge in enumerate(node.outs):
         if edge.outcome == name:
@@ -93,9 +130,10 @@ def _choose_for_failure(
 
 
 def evaluate_with(
-    graph: Graph, state: RunState, activation: Activation, expression: Expression, extra: dict[str, Any]
+    graph: Graph, turn: Turn, activation: Activation, expression: Expression, extra: dict[str, Any]
 ) -> Json:
     """An expression in the place of this activation, with further names."""
-    scope = state.body.scopes[activation.scope]
-    env = environment(graph, state, scope, activation.input, expression.reads)
-    return expression.evaluate(env | extra)
+    scope = turn.state.body.scopes[activation.scope]
+    moment = Moment(graph, turn, scope, activation.input, turn.state.at)
+    env = environment(graph, turn.state, scope, activation.input, expression.reads)
+    return moment.apply(expression, env | extra)

@@ -106,7 +106,7 @@ def end_iteration(program: FlowProgram, turn: Turn, flow: FlowState, scope: int,
     activation = turn.state.activations[id]
     try:
         progress = progress_of(node.loop, loop, result)
-        is_enough = evaluate_with(program.graph, turn.state, activation, enough, progress)
+        is_enough = evaluate_with(program.graph, turn, activation, enough, progress)
     except PerdureError as problem:
         wrong = failure_from(problem, node.id)
         close(program, turn, activation, wrong, reason=wrong.message)
@@ -260,7 +260,7 @@ def item_failed(program: FlowProgram, turn: Turn, activation: Activation, failur
             turn.emit(e.ScopeClosing(scope, failure))
             _withdraw_within(turn, flow, scope, failure.message)
             return
-        if program.is_handled(state, around, failure):
+        if program.is_handled(turn, around, failure):
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure, outcome=SCOPE, output=output))
             close(program, turn, around, failure, reason=failure.message)
             return

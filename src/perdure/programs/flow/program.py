@@ -66,6 +66,8 @@ class FlowProgram:
                 self._take_up(turn, flow, ready[0])
             elif flow.hungry and turn.budget > 0 and loops.feed(self, turn, flow):
                 continue
+            elif flow.quiet and turn.is_tired:
+                return  # a loop may have to be asked whether it has enough
             elif flow.quiet:
                 self._finish_scope(turn, flow, next(iter(flow.quiet)))
             elif (flow.drained_scopes or flow.drained or state.compensating) and loops.finish_given_up(
@@ -112,7 +114,7 @@ class FlowProgram:
         if node.race is not None and visit in scope.won.get(node.race, ()):
             turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "withdrawn"))
             return
-        moment = Moment(self.graph, state, scope, entry.input, turn.at, node.missing)
+        moment = Moment(self.graph, turn, scope, entry.input, turn.at, node.missing)
         is_skipped, taken, size = False, None, 0
         directive: Directive
         try:
@@ -121,7 +123,7 @@ class FlowProgram:
             if type(directive) is Done and not is_skipped:
                 output = entry.input if directive.output is UNSET else directive.output
                 size = 0 if directive.output is UNSET else measured(output)
-                taken = choose(self.graph, state, scope, node, output, directive.outcome)
+                taken = choose(self.graph, turn, scope, node, output, directive.outcome)
         except PerdureError as problem:
             directive = Refuse(failure_from(problem, node.id))
         if is_skipped:
@@ -218,7 +220,7 @@ class FlowProgram:
             return
         flow: FlowState = turn.state.body
         scope = flow.scopes[activation.scope]
-        moment = Moment(self.graph, turn.state, scope, activation.input, turn.at, node.missing)
+        moment = Moment(self.graph, turn, scope, activation.input, turn.at, node.missing)
         try:
             directive = node.type.plan(node.prepared, moment)
         except PerdureError as problem:
@@ -246,7 +248,7 @@ class FlowProgram:
             self.failed(turn, activation, undeclared, output)
             return
         try:
-            taken = choose(self.graph, turn.state, flow.scopes[activation.scope], node, output, outcome)
+            taken = choose(self.graph, turn, flow.scopes[activation.scope], node, output, outcome)
         except PerdureError as problem:
             self.failed(turn, activation, failure_from(problem, node.id), output)
             return
@@ -259,7 +261,7 @@ class FlowProgram:
         node = self.graph.by_id[activation.node]
         scope = turn.state.body.scopes[activation.scope]
         try:
-            taken = choose(self.graph, turn.state, scope, node, output, None)
+            taken = choose(self.graph, turn, scope, node, output, None)
         except PerdureError as problem:
             wrong = failure_from(problem, node.id)
             loops.close(self, turn, activation, wrong, reason=wrong.message)
@@ -278,7 +280,7 @@ class FlowProgram:
     def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:
         """Its own edges first, then the scopes around it, then the document's failure node, then the run."""
         state, node = turn.state, self.graph.by_id[activation.node]
-        care = care_of(self.graph, state, activation, failure, output)
+        care = care_of(self.graph, turn, activation, failure, output)
         if care is not None:
             outcome, taken = care
             if state.errors_in_a_row >= state.limits.max_errors:
@@ -304,8 +306,8 @@ class FlowProgram:
         else:
             loops.item_failed(self, turn, activation, failure, output)
 
-    def is_handled(self, state: RunState, activation: Activation, failure: Failure) -> bool:
-        return care_of(self.graph, state, activation, failure, None) is not None
+    def is_handled(self, turn: Turn, activation: Activation, failure: Failure) -> bool:
+        return care_of(self.graph, turn, activation, failure, None) is not None
 
     def timed_out(self, turn: Turn, activation: Activation) -> None:
         if activation.phase == "sleeping":
@@ -355,6 +357,8 @@ class FlowProgram:
 
     def has_ready(self, state: RunState) -> bool:
         flow: FlowState = state.body
+        if flow.quiet:
+            return True
         if flow.ready:
             limit = self.graph.max_parallel
             return limit is None or state.executing < limit
