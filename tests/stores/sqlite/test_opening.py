@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -50,6 +51,66 @@ async def test_a_second_server_in_another_process_is_refused_until_the_first_is_
     store = SqliteStore(path)
     await store.open()
     await store.close()
+
+
+def by_link(path: str, other: Path) -> str:
+    other.symlink_to(path)
+    return str(other)
+
+
+def by_folder(path: str, other: Path) -> str:
+    other.symlink_to(Path(path).parent)
+    return str(other / Path(path).name)
+
+
+def by_hard_link(path: str, other: Path) -> str:
+    os.link(path, other)
+    return str(other)
+
+
+def without_the_lock_file(path: str, other: Path) -> str:
+    Path(f"{path}.lock").unlink()
+    return path
+
+
+WAYS = [by_link, by_folder, by_hard_link, without_the_lock_file]
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the lock on the file itself is taken on Linux only")
+
+
+@on_linux
+@pytest.mark.parametrize("way", WAYS)
+async def test_no_other_way_leads_a_second_server_to_the_same_file(way: Callable[[str, Path], str], path: str) -> None:
+    holder = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLD, path, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout is not None
+        assert await holder.stdout.readline() == b"open\n"
+        with pytest.raises(StoreLocked):
+            await SqliteStore(way(path, Path(path).with_name("other"))).open()
+    finally:
+        holder.kill()
+        await holder.communicate()
+
+
+LOCKED = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)  # where SQLite's readers lock
+    except OSError:
+        print("locked")
+"""
+
+
+@on_linux
+@pytest.mark.parametrize("way", WAYS)
+async def test_who_is_refused_in_this_process_does_not_take_sqlites_own_locks_away(
+    way: Callable[[str, Path], str], subject: Subject, path: str
+) -> None:
+    await subject.committed(start("run-1"))
+    with pytest.raises(StoreLocked):
+        await SqliteStore(way(path, Path(path).with_name("other"))).open()
+    probe = await asyncio.create_subprocess_exec(sys.executable, "-c", LOCKED, path, stdout=subprocess.PIPE)
+    assert (await probe.communicate())[0] == b"locked\n"
 
 
 async def test_a_closed_store_can_be_opened_by_the_next(path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import ExitStack
 from typing import Literal
 
@@ -63,13 +64,14 @@ class SqliteStore:
         migrate: bool = True,
         on_fatal: OnFatal | None = None,
     ) -> None:
-        self.path = path
+        # What SQLite calls the files beside it: links are followed, so that everybody locks the same file.
+        self.path = path if path == MEMORY else os.path.realpath(path)
         self.hints: Hints = LocalHints()
         self._clock = clock or SystemClock()
         self._mode = writer
         self._may_migrate = migrate
         self._on_fatal = on_fatal
-        self._lock = FileLock(path)
+        self._lock = FileLock(self.path)
         self._writer: InlineWriter | ThreadWriter | None = None
         self._reader: Reader | None = None
 
