@@ -267,3 +267,15 @@ async def test_a_second_server_on_the_same_file_is_refused(tmp_path: Path) -> No
 def test_an_unknown_database_is_named() -> None:
     with pytest.raises(SettingsInvalid, match="oracle"):
         Perdure.open("oracle://x")
+
+
+async def test_of_many_who_deploy_one_definition_at_once_each_gets_the_version_of_his_own_document(
+    opened: Open,
+) -> None:
+    async with opened() as app:
+        documents = [flow("f", {"id": "end", "type": "end", "config": {"output": n}}) for n in range(20)]
+        versions = await asyncio.gather(*(app.deploy(document) for document in documents))
+        assert [version.document for version in versions] == documents
+        assert sorted(version.version for version in versions) == list(range(1, 21))
+        assert (await app.definitions.active("default", "f")).version in versions
+        assert (await app.definitions.draft("default", "f")).document in documents

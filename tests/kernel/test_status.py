@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from perdure.kernel.outlook import explain
 from perdure.model import commands as c
+from perdure.model import events as e
 from perdure.model.policies import SECOND, Limits
 from perdure.model.statuses import FINAL, OPEN, Status
+from perdure.model.times import iso
 from tests.kernel.catalogue import flow
 from tests.kernel.every_scenario import SCENARIOS
 from tests.kernel.rig import Rig
@@ -100,6 +103,24 @@ def test_a_node_waits_for_its_next_attempt() -> None:
     assert (reason.kind, reason.node, reason.due) == ("retrying", "a", rig.now + 7 * SECOND)
 
 
+@pytest.mark.parametrize(
+    ("pause", "said"), [(0.5, "0.5 s"), (7, "7 s"), (12, "12 s"), (119, "119 s"), (300, "5 min"), (9000, "2 h")]
+)
+def test_a_node_that_is_tried_again_says_what_failed_and_when_it_is_due(pause: float, said: str) -> None:
+    retry = {"attempts": 2, "initial": pause, "maximum": "3h"}
+    rig = Rig(flow({"s": "start", "a": {"type": "step", "retry": retry}}, "s>a"))
+    rig.fail("a", code="PAYMENT_DOWN", retryable=True)
+    failure = rig.of(e.ActivationFailed)[0].failure
+    due = rig.now + int(pause * SECOND)
+    (reason,) = explain(rig.kernel.program, rig.state, rig.now)
+    assert reason.text == f"a failed with PAYMENT_DOWN: {failure.message}; attempt 2 is due at {iso(due)} (in {said})"
+    assert _only(rig).text.endswith(f"attempt 2 is due at {iso(due)}")
+    (late,) = explain(rig.kernel.program, rig.state, due)
+    assert late.text.endswith(f"attempt 2 is due since {iso(due)}")
+    again = rig.kernel.restore(rig.kernel.snapshot(rig.state))
+    assert explain(rig.kernel.program, again, rig.now) == [reason]
+
+
 def test_a_node_sleeps_until() -> None:
     rig = _rig(SLEEP)
     reason = _only(rig)
@@ -179,4 +200,4 @@ def test_every_reason_is_a_sentence_about_something() -> None:
     for make in SCENARIOS.values():
         rig = make()
         assert all(reason.text and reason.kind for reason in rig.reasons)
-        assert bool(rig.reasons) == (rig.state.final is None)
+        assert bool([each for each in rig.reasons if each.kind != "not undone"]) == (rig.state.final is None)

@@ -78,6 +78,8 @@ def _ended(status: str) -> Applier:
         activation = getattr(event, "activation", None)
         if state.closing is None:
             state.closing = Closing(status, output, failure, reason, activation=activation)
+        elif failure is not None:
+            state.closing.failure = failure  # as it was, and what became of undoing
         state.suspended = None
         state.timers, state.timer_heap = {}, []
 
@@ -199,7 +201,9 @@ def node_evaluated(state: RunState, event: e.NodeEvaluated, at: int) -> None:
 
 def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Activation:
     if not event.final:
-        return state.activations[event.id]
+        activation = state.activations[event.id]
+        activation.failure = event.failure.brief()
+        return activation
     activation = move(state, event.id, event, at)
     drop_scopes_of(state, activation)
     if event.outcome is not None:
@@ -207,6 +211,7 @@ def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Ac
     elif activation.undo is not None:
         assert state.compensating is not None
         state.compensating.failed.append(activation.undo)
+        state.compensating.failures[activation.undo] = event.failure.brief()
     elif not activation.detached:
         activation.phase = Phase.EXECUTING
         state.casualties[event.id] = activation

@@ -7,8 +7,13 @@ import msgspec
 
 from perdure.kernel.program import Program
 from perdure.kernel.state import Activation, RunState
+from perdure.kernel.undone import why_not_undone
 from perdure.model.effects import AnyEffect, Continue, Execute, LoadItems, StartChild, StopHandler
+from perdure.model.policies import MINUTE, SECOND
 from perdure.model.statuses import Phase, Status
+from perdure.model.times import iso
+
+HOUR = 60 * MINUTE
 
 
 def outstanding(program: Program, state: RunState) -> list[AnyEffect]:
@@ -76,22 +81,23 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     subject: str | None = None
 
 
-def explain(program: Program, state: RunState) -> list[Reason]:
-    """Why a run that has not ended is not further on."""
+def explain(program: Program, state: RunState, now: int | None = None) -> list[Reason]:
+    """Why a run that has not ended is not further on; and of any run, what could not be undone."""
+    not_undone = [Reason("not undone", why_not_undone(each), each.node, subject=each.key) for each in state.not_undone]
     if state.final is not None:
-        return []
+        return not_undone
     reasons = []
     if state.suspended is not None:
         reasons.append(Reason("suspended", f"suspended: {state.suspended}" if state.suspended else "suspended"))
     if state.closing is not None:
         reasons.append(Reason("closing", f"winding up as {state.closing.status}"))
-    reasons.extend(_reason(state, activation) for activation in state.activations.values())
+    reasons.extend(_reason(state, activation, now) for activation in state.activations.values())
     for kind, node, subject in program.kept_back(state):
         reasons.append(Reason(kind, _KEPT_BACK[kind].format(node=node, subject=subject), node, subject=subject))
     if not reasons:
         kind = "queued" if state.activation_total == 0 else "ready"
         reasons.append(Reason(kind, "waits for a worker to take it up"))
-    return reasons
+    return reasons + not_undone
 
 
 _KEPT_BACK = {
@@ -104,7 +110,23 @@ _KEPT_BACK = {
 }
 
 
-def _reason(state: RunState, activation: Activation) -> Reason:
+def _when(due: int | None, now: int | None) -> str:
+    if due is None:
+        return "later"
+    if now is None:
+        return f"at {iso(due)}"
+    return f"at {iso(due)} (in {_span(due - now)})" if due > now else f"since {iso(due)}"
+
+
+def _span(micros: int) -> str:
+    """As people say it: the coarser, the longer."""
+    for size, name in ((24 * HOUR, "d"), (HOUR, "h"), (MINUTE, "min")):
+        if micros >= 2 * size:
+            return f"{round(micros / size)} {name}"
+    return f"{round(micros / SECOND)} s" if micros >= 10 * SECOND else f"{micros / SECOND:.2g} s"
+
+
+def _reason(state: RunState, activation: Activation, now: int | None) -> Reason:
     node = activation.node
     match activation.phase:
         case Phase.EXECUTING:
@@ -113,7 +135,9 @@ def _reason(state: RunState, activation: Activation) -> Reason:
             return Reason("cancelling", f"{node} was told to stop and has not answered yet", node)
         case Phase.RETRYING:
             due = state.timers[activation.timer].due if activation.timer else None
-            return Reason("retrying", f"{node} failed; attempt {activation.attempt} is due later", node, due)
+            cause = f" with {activation.failure}" if activation.failure is not None else ""
+            text = f"{node} failed{cause}; attempt {activation.attempt} is due {_when(due, now)}"
+            return Reason("retrying", text, node, due)
         case Phase.SLEEPING:
             return Reason("sleeping", f"{node} is sleeping", node, activation.due)
         case Phase.SIGNAL:

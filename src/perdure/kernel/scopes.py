@@ -10,8 +10,12 @@ from collections.abc import Iterator
 import msgspec
 
 from perdure.kernel.moves import move
-from perdure.kernel.state import ROOT, Activation, Compensating, RunState, Scope, Undo
+from perdure.kernel.state import ROOT, Activation, Compensating, NotUndone, RunState, Scope, Undo
 from perdure.model import events as e
+
+
+MOST_NOT_UNDONE = 100
+"""How many failures to undo a run remembers one by one."""
 
 
 def is_within(state: RunState, inner: int, outer: int) -> bool:
@@ -125,6 +129,16 @@ def compensation_started(state: RunState, event: e.CompensationStarted, at: int)
 
 
 def compensation_ended(state: RunState, event: e.CompensationEnded, at: int) -> None:
+    over = state.compensating
+    assert over is not None
     state.compensating = None
+    entries = {entry.activation: entry for entry in over.remaining}
+    state.not_undone_count += len(event.failed)
+    for id in event.failed[: max(0, MOST_NOT_UNDONE - len(state.not_undone))]:
+        state.not_undone.append(NotUndone(entries[id].node, entries[id].key, over.failures.get(id)))
+    if state.closing is not None:
+        settled = {*event.undone, *event.failed}
+        state.closing.undone += [entries[id].node for id in event.undone]
+        state.closing.untried += [each.node for each in reversed(over.remaining) if each.activation not in settled]
     if event.scope == ROOT and event.loop is None and state.closing is not None:
         state.closing.compensation_over = True

@@ -60,6 +60,8 @@ class Activation(msgspec.Struct, omit_defaults=True, gc=False):
     """Iterations of a loop that have not ended."""
     key_generation: int = 0
     """Raised by a retry that asks for a new idempotency key."""
+    failure: Failure | None = None
+    """Why the attempt before this one failed, without details."""
 
 
 class Timer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -120,6 +122,16 @@ class Compensating(msgspec.Struct, omit_defaults=True, gc=False):
     loop: int | None = None
     undone: list[int] = []
     failed: list[int] = []
+    failures: dict[int, Failure] = {}
+    """Why those that failed did, without details."""
+
+
+class NotUndone(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What should have been undone, and why it could not."""
+
+    node: str
+    key: str
+    failure: Failure | None = None
 
 
 class Closing(msgspec.Struct, omit_defaults=True, gc=False):
@@ -133,6 +145,10 @@ class Closing(msgspec.Struct, omit_defaults=True, gc=False):
     activation: int | None = None
     after: int = 0
     """How many completion nodes have been started."""
+    undone: list[str] = []
+    """Nodes that were undone while it was being wound up, in this order."""
+    untried: list[str] = []
+    """Nodes that were to be undone, had not the undoing of another one failed before."""
 
 
 class RunState(msgspec.Struct, omit_defaults=True, gc=False):
@@ -198,7 +214,10 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     """What ended because the run failed; a retry takes them up again."""
     compensating: Compensating | None = None
     compensated: bool = False
-    """Something has been undone, so the run cannot be taken up where it failed."""
+    """Undoing has begun, so the run cannot be taken up where it failed."""
+    not_undone: list[NotUndone] = []
+    """The first so many; a loop without an end must not fill the state."""
+    not_undone_count: int = 0
     closing_scopes: dict[int, bool] = {}
     """Iterations that have failed and are being wound up."""
     errors_in_a_row: int = 0

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from perdure.kernel.scopes import undoable
-from perdure.kernel.state import ROOT, Activation, Closing, Undo
+from perdure.kernel.state import ROOT, Activation, Closing, RunState, Undo
 from perdure.kernel.turn import CONTINUED, Turn
+from perdure.kernel.undone import failed_to_undo, with_compensation
 from perdure.model import commands as c
 from perdure.model import events as e
 from perdure.model.effects import StopHandler
@@ -81,20 +82,21 @@ def wind_up(turn: Turn) -> bool:
         return True
     while not any(activation.detached for activation in state.activations.values()):
         if not turn.program.start_completion_node(turn, closing.after):
-            turn.emit(final_event(closing))
+            turn.emit(final_event(state, closing))
             break
     return False
 
 
-def final_event(closing: Closing) -> e.Event:
+def final_event(state: RunState, closing: Closing) -> e.Event:
     if closing.status == "COMPLETED":
         return e.RunCompleted(closing.output)
     if closing.status == "CANCELLED":
-        return e.RunCancelled(closing.reason)
+        return e.RunCancelled(closing.reason, failed_to_undo(state, closing))
     assert closing.failure is not None
+    failure = with_compensation(state, closing, closing.failure)
     if closing.status == "TIMED_OUT":
-        return e.RunTimedOut(closing.failure)
-    return e.RunFailed(closing.failure, closing.activation)
+        return e.RunTimedOut(failure)
+    return e.RunFailed(failure, closing.activation)
 
 
 def compensate(

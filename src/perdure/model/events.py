@@ -77,6 +77,8 @@ class RunFailed(Event, frozen=True):
 
 class RunCancelled(Event, frozen=True):
     reason: str | None = None
+    failure: Failure | None = None
+    """If something could not be undone."""
 
 
 class RunTimedOut(Event, frozen=True):

@@ -32,6 +32,13 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def at_node(self, node: str) -> Failure:
         return self if self.node is not None else msgspec.structs.replace(self, node=node)
 
+    def brief(self) -> Failure:
+        """Code and message only: what is worth keeping of one that is over."""
+        return Failure(self.code, self.message)
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found

@@ -136,7 +136,7 @@ class RunService:
             kernel, state = await self.state(namespace, run)
         except HistoryUnreadable as problem:
             return [_why_aside(aside or problem)]
-        reasons = explain(kernel.program, state)
+        reasons = explain(kernel.program, state, await self._store.ownership.now())
         return reasons if aside is None else [_why_aside(aside), *reasons]
 
     async def _head(self, namespace: str, run: str) -> Head:

@@ -113,7 +113,7 @@ class FlowHost:
     @workflow.query
     def why(self) -> list[Reason]:
         """Why the run is not further on."""
-        return explain(self._program, self._state)
+        return explain(self._program, self._state, _now())
 
     # -- turns ------------------------------------------------------------------------------------
 
