@@ -20,7 +20,7 @@ from perdure.model.documents import FlowDocument
 from perdure.model.events import Recorded
 from perdure.model.policies import Limits
 from perdure.model.statuses import Status
-from perdure.model.values import Json
+from perdure.model.values import Json, check_name
 from perdure.nodes.catalogue import builtin_types
 from perdure.nodes.handlers import builtin_handlers
 from perdure.ports.clock import Clock
@@ -31,7 +31,7 @@ from perdure.programs.flow.graph import compile_flow
 from perdure.programs.flow.nodetypes import NodeType
 from perdure.programs.flow.program import FlowProgram
 from perdure.service.definitions import DefinitionService
-from perdure.service.runs import RunService, RunView
+from perdure.service.runs import RunService, RunView, check_version
 from perdure.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -274,7 +274,7 @@ class Perdure:
         return await self.definitions.deploy(self.namespace, document, id, note)
 
     async def activate(self, id: str, version: int) -> Active:
-        return await self.definitions.activate(self.namespace, id, version)
+        return await self.definitions.activate(self.namespace, check_name(id, "/id"), check_version(version))
 
     async def list_definitions(self) -> Sequence[Summary]:
         return await self.definitions.list(self.namespace)

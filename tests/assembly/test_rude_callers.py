@@ -9,6 +9,7 @@ import pytest
 
 from perdure import ActivationContext, Result
 from perdure.errors import IllegalCommand, InvalidInput, RunEnded
+from perdure.model.policies import Limits
 from tests.rows.worlds import World, flow, node, on_every_store, step
 
 
@@ -126,3 +127,36 @@ async def test_a_signal_whose_answer_was_lost_may_be_sent_again_even_after_the_e
         await run.signal("go", 1, id="form-17")
         with pytest.raises(IllegalCommand):
             await run.signal("go", 1, id="form-18")
+
+
+@on_every_store
+async def test_a_name_that_no_run_can_have_is_refused_before_the_store_is_asked(world: World) -> None:
+    async with world.app() as app:
+        for id in ("\ud800", "\0", "", "x" * 257, 7):
+            run = app.run(id)  # type: ignore[arg-type]
+            for ask in (run.view, run.result, run.cancel, run.suspend, run.resume, run.retry, run.history, run.why):
+                with pytest.raises(InvalidInput) as told:
+                    await ask()
+                assert told.value.pointer == "/id"
+            with pytest.raises(InvalidInput):
+                await run.signal("go")
+            with pytest.raises(InvalidInput):
+                await app.list_runs(before=id)  # type: ignore[arg-type]
+            with pytest.raises(InvalidInput):
+                await app.activate(id, 1)  # type: ignore[arg-type]
+
+
+@on_every_store
+async def test_limits_and_versions_that_are_none_are_refused(world: World) -> None:
+    async with world.app() as app:
+        await app.deploy(flow("f"))
+        for limits in ({"iterations": 5}, Limits(iterations="5"), Limits(data=-1), Limits(activations=True)):  # type: ignore[arg-type]
+            with pytest.raises(InvalidInput) as told:
+                await app.start("f", limits=limits)  # type: ignore[arg-type]
+            assert str(told.value.pointer).startswith("/limits")
+        for version in (0, -1, 2**31, 2**70, True, "1", 1.0):
+            with pytest.raises(InvalidInput):
+                await app.start("f", version=version)  # type: ignore[arg-type]
+            with pytest.raises(InvalidInput):
+                await app.activate("f", version)  # type: ignore[arg-type]
+        await (await app.start("f", limits=Limits(iterations=5), version=1)).result()

@@ -7,7 +7,6 @@ import ipaddress
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 from starlette.applications import Starlette
@@ -21,12 +20,14 @@ from perdure.assembly import Perdure
 from perdure.errors import Forbidden, InvalidInput, NotJson, PerdureError, TooMuch, TooSlow
 from perdure.model.reading import read_document
 from perdure.model.statuses import Status
-from perdure.model.values import Json
+from perdure.model.values import Json, check_name
 
 MAX_BODY = 2 * 1024 * 1024
 PATIENCE = 10.0
 """Seconds for the body of a request."""
 _encode = msgspec.json.Encoder().encode
+_HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+"""Not taken apart by a library for URLs: what is no host would be nobody's name there, or somebody else's."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -141,19 +142,16 @@ def guarded(endpoint: Endpoint) -> Endpoint:
 def refuse_strangers(request: Request) -> None:
     """There is no login yet, so nobody but this machine may get through: not by a name that was made to point here,
     and not by a foreign page in somebody's browser."""
-    host = request.url.hostname or ""
-    origin = request.headers.get("origin")
+    said = ",".join(request.headers.getlist("host")).lower()
+    found = _HOST.fullmatch(said)
+    if found is None:
+        raise InvalidInput(f"{said!r} is no host", expected="one header Host, such as localhost:8000")
+    host = found[1].strip("[]")
     if not is_loopback(host):
         raise Forbidden(f"this server does not answer to the name {host!r}", expected="localhost or 127.0.0.1")
-    if origin is not None and not _is_same_place(origin, request):
+    origin = request.headers.get("origin")
+    if origin is not None and origin.lower() not in (f"http://{said}", f"https://{said}"):
         raise Forbidden(f"a page of {origin} may not use this server")
-
-
-def _is_same_place(origin: str, request: Request) -> bool:
-    try:
-        return urlsplit(origin).netloc == request.url.netloc
-    except ValueError:
-        return False
 
 
 def is_loopback(host: str) -> bool:
@@ -197,7 +195,9 @@ class Routes:
         return answer({"id": version.id, "version": version.version, "hash": version.hash})
 
     async def definition(self, request: Request) -> Response:
-        return answer(await self._app.definitions.version(self._app.namespace, request.path_params["id"]))
+        return answer(
+            await self._app.definitions.version(self._app.namespace, check_name(request.path_params["id"], "/id"))
+        )
 
     async def start(self, request: Request) -> Response:
         body = await body_of(request)
@@ -205,8 +205,6 @@ class Routes:
             raise InvalidInput("name the definition to start", pointer="/definition", expected="a string")
         refuse_unknown(body, {"definition", "input", "version"})
         version = body.get("version")
-        if version is not None and (not isinstance(version, int) or isinstance(version, bool) or version < 1):
-            raise InvalidInput("a version is a whole number from 1", pointer="/version")
         key = request.headers.get("idempotency-key")
         run = await self._app.start(body["definition"], body.get("input"), key=key, version=version, trigger="api")
         return answer({"id": run.id}, 201)

@@ -9,6 +9,8 @@ otherwise see a broken connection instead of the answer), then the connection is
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 from typing import Any, ClassVar
 
 import msgspec
@@ -20,6 +22,8 @@ MAX_HEAD = 64 * 1024
 MAX_HEADERS = 100
 LINGER = 2.0
 
+_NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -144,6 +148,23 @@ class Connection(HttpToolsProtocol):
             + body
         )
         self.transport.close()
+
+
+class Complaints:
+    """For `loop.set_exception_handler`. Where a process may have no more descriptors, asyncio says so for each
+    connection that it cannot take, many times a second; here it is said once in a while."""
+
+    def __init__(self, every: float = 60.0) -> None:
+        self._every = every
+        self._quiet_until: float | None = None
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        problem = context.get("exception")
+        if "socket" not in context or not isinstance(problem, OSError) or problem.errno not in _NO_ROOM:
+            loop.default_exception_handler(context)
+        elif self._quiet_until is None or loop.time() >= self._quiet_until:
+            self._quiet_until = loop.time() + self._every
+            _log.warning("there is no room for more connections (%s): allow more with `ulimit -n`", problem.strerror)
 
 
 def connections(patience: float) -> type[Connection]:

@@ -17,14 +17,15 @@ from typing import Any
 import uvicorn
 
 from perdure.api.app import create_api, is_loopback
-from perdure.api.connections import connections
+from perdure.api.connections import Complaints, connections
 from perdure.assembly import Perdure
 from perdure.cli.screen import give_up, tell
 from perdure.errors import PerdureError, SettingsInvalid
 from perdure.settings import Settings, load_settings
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-BACKLOG = 2048
+BACKLOG = 256
+"""So often in a row asyncio tries to take a connection when it has no room for one."""
 _NO_SUCH_ADDRESS = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 """`localhost` may stand for an IPv6 address that this machine does not have."""
 STRAGGLERS = 1.0
@@ -122,6 +123,7 @@ def bind(settings: Settings) -> list[socket.socket]:
 async def listen(app: Perdure, server: Server, sockets: list[socket.socket], settings: Settings) -> None:
     """The database first: who cannot open it has nothing to listen for."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    asyncio.get_running_loop().set_exception_handler(Complaints())
     async with app:
         where = f"http://{host}:{sockets[0].getsockname()[1]}"
         sys.stdout.write(f"Perdure listens on {where}, database {settings.database_url}\n")

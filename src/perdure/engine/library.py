@@ -18,6 +18,8 @@ from perdure.errors import NotFound
 from perdure.kernel.kernel import Kernel
 from perdure.ports.definitions import Definitions, Version
 
+MAX_VERSION = 2**31 - 1
+"""What every store can look for."""
 Compiler = Callable[[Version], Kernel]
 _Key = tuple[str, str, int]
 _K = TypeVar("_K")
@@ -56,6 +58,8 @@ class Library:
             return found
         if version is None:
             return await self._once((namespace, definition), lambda: self._read_active(namespace, definition))
+        if not 1 <= version <= MAX_VERSION:
+            raise NotFound(f"there is no version {version} of {definition!r}", namespace=namespace)
         return await self._once(
             (namespace, definition, version), lambda: self._read_version(namespace, definition, version)
         )

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from perdure.engine import Engine
-from perdure.engine.library import Library
+from perdure.engine.library import MAX_VERSION, Library
 from perdure.errors import HistoryUnreadable, IllegalCommand, InvalidInput, NotFound, RunEnded
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.outlook import Reason, explain
@@ -24,6 +24,8 @@ from perdure.ports.journal import Head
 from perdure.ports.runs import RunFilter
 from perdure.ports.store import Store
 from perdure.service.histories import read_history, rebuild
+
+MOST = 2**63 - 1
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +71,10 @@ class RunService:
         if key is not None:
             check_name(key, "/key")
         check_json(input, "/input")
+        if version is not None:
+            check_version(version)
+        if limits is not None:
+            _check_limits(limits)
         return await self._engine.start(
             namespace, definition, input, key=key, version=version, trigger=trigger, thread=thread, limits=limits
         )
@@ -77,11 +83,14 @@ class RunService:
         return view(await self._head(namespace, run))
 
     async def list(self, filter: RunFilter, before: str | None = None, limit: int = 100) -> Sequence[RunView]:
+        for name, value in (("definition", filter.definition), ("parent", filter.parent), ("before", before)):
+            if value is not None:
+                check_name(value, f"/{name}")
         return [view(head) for head in await self._store.runs.find(filter, before, limit)]
 
     async def result(self, namespace: str, run: str) -> Json:
         """Waits for the end. Raises RunEnded if that is not COMPLETED."""
-        head = await self._engine.result(namespace, run)
+        head = await self._engine.result(namespace, check_name(run, "/id"))
         result = _result(head)
         if head.status is Status.COMPLETED:
             return result.get("output")
@@ -98,25 +107,27 @@ class RunService:
         check_json(payload, "/payload")
         signal = c.Signal(name, payload, id)
         try:
-            await self._engine.send(namespace, run, signal)
+            await self._send(namespace, run, signal)
         except IllegalCommand:
             if id is None or not is_known((await self.state(namespace, run))[1], signal):
                 raise  # otherwise it came through before the run ended, and its answer was lost
 
     async def cancel(self, namespace: str, run: str, reason: str | None = None) -> None:
-        await self._engine.send(namespace, run, c.Cancel(_reason(reason)))
+        await self._send(namespace, run, c.Cancel(_reason(reason)))
 
     async def suspend(self, namespace: str, run: str, reason: str | None = None) -> None:
-        await self._engine.send(namespace, run, c.Suspend(_reason(reason)))
+        await self._send(namespace, run, c.Suspend(_reason(reason)))
 
     async def resume(self, namespace: str, run: str) -> None:
-        await self._engine.send(namespace, run, c.Resume())
+        await self._send(namespace, run, c.Resume())
 
     async def retry(self, namespace: str, run: str, new_key: bool = False) -> None:
-        await self._engine.send(namespace, run, c.RetryRun(new_key))
+        await self._send(namespace, run, c.RetryRun(new_key))
 
     async def history(self, namespace: str, run: str, after: int = 0, limit: int = 1000) -> Sequence[Recorded]:
         await self._head(namespace, run)
+        if not 0 <= after <= MOST:
+            raise InvalidInput(f"there is no event number {after}", pointer="/after", expected=f"0 to {MOST}")
         return await read_history(self._store, namespace, run, after, limit)
 
     async def state(self, namespace: str, run: str, as_of: int | None = None) -> tuple[Kernel, RunState]:
@@ -139,11 +150,36 @@ class RunService:
         reasons = explain(kernel.program, state, await self._store.ownership.now())
         return reasons if aside is None else [_why_aside(aside), *reasons]
 
+    async def _send(self, namespace: str, run: str, command: c.Command) -> None:
+        await self._engine.send(namespace, check_name(run, "/id"), command)
+
     async def _head(self, namespace: str, run: str) -> Head:
-        head = await self._store.journal.head(run)
+        head = await self._store.journal.head(check_name(run, "/id"))
         if head is None or head.namespace != namespace:
             raise NotFound(f"no run {run!r}", namespace=namespace)
         return head
+
+
+def check_version(version: Any) -> int:
+    """Refuses what one store would look for and another not."""
+    if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= MAX_VERSION:
+        raise InvalidInput(
+            "a version is a whole number from 1", pointer="/version", expected=f"a whole number from 1 to {MAX_VERSION}"
+        )
+    return version
+
+
+def _check_limits(limits: Any) -> None:
+    if not isinstance(limits, Limits):
+        raise InvalidInput(
+            f"{type(limits).__name__} is no Limits",
+            pointer="/limits",
+            expected="perdure.model.policies.Limits, such as Limits(iterations=50_000)",
+        )
+    for name in Limits.__struct_fields__:
+        value = getattr(limits, name)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
+            raise InvalidInput(f"{value!r} is no limit", pointer=f"/limits/{name}", expected=f"0 to {MOST}")
 
 
 def _result(head: Head) -> dict[str, Any]:
