@@ -25,7 +25,7 @@ TURN_ACTIVATIONS = 256
 
 TURN_WORK = 1_000_000
 """Units of work, as expressions count them, that a turn may spend before it leaves the rest to the next one: about a
-twentieth of a second, so that others get their turns and the lease is renewed. The last node of a turn may cost more."""
+twentieth of a second, so that others get their turns and the lease is renewed. The last node may cost more."""
 
 
 class Turn:
