@@ -27,6 +27,7 @@ COMPUTED = {
     "Failure": {
         "engine/reports.py",  # the code of an ActivationError: the user's own
         "engine/writing.py",  # CANCELLED, where a run has no other failure
+        "kernel/undone.py",  # CANCELLED, where a run has no other failure and something could not be undone
         "model/failures.py",  # the code of one of our errors
         "nodes/fail.py",  # the configured code
     },

@@ -211,7 +211,7 @@ def test_a_run_that_has_been_compensated_cannot_be_retried() -> None:
     rig.complete("a")
     rig.fail("b")
     rig.complete("u")
-    with pytest.raises(IllegalCommand, match="a has been undone$") as refused:
+    with pytest.raises(IllegalCommand, match=r"a has been undone$") as refused:
         rig.tell(c.RetryRun())
     assert refused.value.remedy == "start it anew"
     assert rig.state.final == "FAILED"

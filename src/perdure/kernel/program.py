@@ -28,7 +28,7 @@ SEMANTICS = 2
 
 1  release 0.1
 2  the failure of a child says where in the child, and why; a signal that nobody waits for and that nobody can take
-   later is not kept
+   later is not kept; the failure of a run says what was undone and what could not be
 """
 
 ProgramApplier = Callable[[RunState, Any, int, Activation | None], None]

@@ -13,7 +13,6 @@ from perdure.kernel.moves import move
 from perdure.kernel.state import ROOT, Activation, Compensating, NotUndone, RunState, Scope, Undo
 from perdure.model import events as e
 
-
 MOST_NOT_UNDONE = 100
 """How many failures to undo a run remembers one by one."""
 
