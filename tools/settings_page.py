@@ -58,6 +58,8 @@ OF_EXPRESSIONS = {
     "placeholders": "placeholders in one template",
     "sections": "Mustache sections inside one another",
     "partials": "Mustache partials inside one another",
+    "found": "values that one JSONPath finds",
+    "pattern": "characters that a regular expression speaks about, repetitions counted out",
 }
 
 FOR_TESTS = {
@@ -65,6 +67,7 @@ FOR_TESTS = {
     "PERDURE_CUTS": "how many power cuts to simulate; 50",
     "PERDURE_FLEET": "anything: the long programme of `tests/fleet` (`make fleet`)",
     "PERDURE_FLOWS": "how many random flows to compare; 600",
+    "PERDURE_JSONPATH_CTS": "file of the JSONPath compliance suite, to be run as well",
     "PERDURE_MUSTACHE_SPEC": "folder of the Mustache specification, to be run as well",
     "PERDURE_SCALE": "`full`: measure at the promised sizes (`make scale`)",
     "PERDURE_SEEDS": "how many seeds to simulate; 2000",

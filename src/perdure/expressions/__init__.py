@@ -14,8 +14,11 @@ value; it calls nothing that a user names; it pays for work before doing it; and
     operators, reach, functions           what compiled expressions call
     mustache → rendering                  text with placeholders
     templates, variables, paths           JSON values that hold such text; definitions; dotted paths
+    jsonpath, iregexp                     queries (RFC 9535) and their regular expressions (RFC 9485)
+    gotemplate                            mails written for Go's text/template
 
-The language is described in docs/reference/expressions.md, whose every example is a test.
+The language is described in docs/reference/expressions.md, whose every example is a test; the last two have pages of
+their own beside it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from perdure.errors import ExpressionError, ExpressionLimit
 from perdure.expressions import Limits
 from perdure.expressions.jsonpath import compile_jsonpath
 
-LONGEST = 0.5  # seconds of computing
+LONGEST = 1  # second of computing
 ROWS: Any = {"rows": [{"id": number, "name": f"row {number}", "tags": ["a", "b"]} for number in range(20_000)]}
 
 
@@ -50,7 +50,7 @@ BOMBS = [
 @pytest.mark.serial
 @pytest.mark.parametrize("method", ["find", "nodes"])
 @pytest.mark.parametrize("query", BOMBS, ids=lambda query: query[:40])
-def test_a_bomb_meets_a_limit_within_half_a_second(query: str, method: str) -> None:
+def test_a_bomb_meets_a_limit_within_a_second(query: str, method: str) -> None:
     start = time.thread_time()
     found = outcome(query, ROWS, method)
     assert time.thread_time() - start < LONGEST
@@ -58,9 +58,10 @@ def test_a_bomb_meets_a_limit_within_half_a_second(query: str, method: str) -> N
 
 
 @pytest.mark.parametrize("query", ["$..*..*..*", "$" + "..*" * 60, "$.rows[?count($..*) > 0]", "$.rows[?$..*]"])
-def test_a_bomb_does_not_get_through(query: str) -> None:
+@pytest.mark.parametrize("method", ["find", "nodes"])
+def test_a_bomb_does_not_get_through(query: str, method: str) -> None:
     with pytest.raises(ExpressionLimit) as caught:
-        compile_jsonpath(query).find(ROWS)
+        getattr(compile_jsonpath(query), method)({**ROWS, "deep": nested(300)})
     assert caught.value.line == 1
     assert caught.value.details["snippet"].startswith("$..*" if ".." in query[:3] else "$.rows")
 
@@ -79,6 +80,7 @@ def test_honest_work_fits_into_the_limits() -> None:
         "$.rows[?search(@.name, '99')]": 560,
         "$.rows[::-1].id": 20_000,
         "$..tags": 20_000,
+        "$..[?@.id > 19990]": 9,
         "$.rows[?match(@.name, $.pattern)]": 4_000,
     }.items():
         assert outcome(query, ROWS | {"pattern": "row [0-9]*[27][0-9]"}) == count
@@ -96,7 +98,7 @@ def test_how_many_values_are_found_is_limited() -> None:
 def test_limits_are_settings() -> None:
     assert compile_jsonpath("$..*", limits=Limits(work=50)).find([1, 2, 3]) == [1, 2, 3]
     with pytest.raises(ExpressionLimit):
-        compile_jsonpath("$..*", limits=Limits(work=50)).find([[]] * 20)
+        compile_jsonpath("$..*", limits=Limits(work=50)).find([[]] * 80)
     meter = [0, 1_000]
     compile_jsonpath("$.rows[:10].id").find(ROWS, meter=meter)
     assert 900 < meter[1] < 1_000
@@ -134,10 +136,10 @@ def test_queries_nested_as_deeply_as_they_may_be_are_run() -> None:
 
 
 def test_the_depth_of_a_document_does_not_matter() -> None:
-    deep = nested(50_000)
+    deep = nested(20_000)
     try:
-        assert outcome("$..*", deep) == 50_000
-        assert outcome("$..[?@[0]]", deep) == 49_999
+        assert outcome("$..*", deep) == 20_000
+        assert outcome("$..[?@[0]]", deep) == 19_999
         assert outcome("$..*", deep, "nodes") == "EXPRESSION_LIMIT"
         assert outcome("$[?@ == $[0]]", deep) == "EXPRESSION_LIMIT"
         assert outcome("$[0][0][0]", deep, "nodes") == 1

@@ -16,7 +16,7 @@ from perdure.expressions.limits import Meter, spend
 _KEPT: Final = 2_000
 #: What a character and a place that it leaves alive cost, in sixteenths of a unit of work.
 _CHARACTER: Final = 16
-_PLACE: Final = 2
+_PLACE: Final = 8
 
 
 class Kind:

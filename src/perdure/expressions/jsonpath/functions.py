@@ -19,7 +19,7 @@ from perdure.expressions.values import MISSING, Json, is_object
 Type = Literal["value", "logical", "nodes"]
 
 #: What compiling a character, and a place, of a pattern that comes from the document costs, in units of work.
-_COMPILING: Final = 40
+_COMPILING: Final = 120
 
 
 class Run:

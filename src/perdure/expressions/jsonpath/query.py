@@ -17,12 +17,17 @@ from perdure.expressions.values import MISSING, Json
 
 CACHE_SIZE: Final = 1_024
 
+#: A query may do the work of this many expressions, because it is asked of whole documents.
+_WORK: Final = 4
 #: Keeping the place of a value takes several times the memory of keeping the value.
-_PRICE_WITH_PLACES = 4
+_PRICE_WITH_PLACES: Final = 4
 
 
 class JsonPath:
-    """A compiled query. Made by `compile_jsonpath`; immutable and safe to share between threads."""
+    """A compiled query. Made by `compile_jsonpath`; immutable and safe to share between threads.
+
+    A query that is part of something larger may be given the meter of that.
+    """
 
     __slots__ = ("_find", "_keys", "_limits", "is_singular", "names", "source")
 
@@ -53,7 +58,12 @@ class JsonPath:
         """The same, each with its normalized path."""
         run = self._start(value, meter, _PRICE_WITH_PLACES)
         found = self._run(Nodes([value], [None]), run)
-        return [(normalized(place, run), each) for place, each in zip(found.places or (), found.values, strict=True)]
+        try:
+            return [
+                (normalized(place, run), each) for place, each in zip(found.places or (), found.values, strict=True)
+            ]
+        except ExpressionLimit as fault:
+            raise placed(fault, self.source, 0, len(self.source)) from None
 
     def first(self, value: Json, default: Json = None, *, meter: Meter | None = None) -> Json:
         """The first value that it finds, or `default`."""
@@ -64,7 +74,9 @@ class JsonPath:
         return values[0] if values else default
 
     def _start(self, value: Json, meter: Meter | None, price: int) -> Run:
-        return Run(value, self._limits.meter() if meter is None else meter, self._limits, price)
+        if meter is None:
+            meter = [self._limits.steps, self._limits.work * _WORK]
+        return Run(value, meter, self._limits, price)
 
     def _run(self, nodes: Nodes, run: Run) -> Nodes:
         try:

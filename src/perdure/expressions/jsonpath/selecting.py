@@ -167,7 +167,7 @@ def _filter(check: Check, weight: int) -> Select:
             keys, values = value, value.values()
         else:
             return
-        spend(run.meter, len(values) * (weight + run.price))
+        spend(run.meter, len(values) * (2 * weight + run.price))
         if found.places is None:
             found.values.extend([each for each in values if check(each, run)])
             return
@@ -204,7 +204,7 @@ def _descend(top: Json, found: list[Json], run: Run) -> None:
         value = rest.pop()
         parts: Any = value if isinstance(value, list) else value.values()
         found.append(value)
-        spend(run.meter, 1 + len(value) * run.price)
+        spend(run.meter, 2 * (1 + len(value) * run.price))
         below = [each for each in parts if type(each) not in _LEAVES]
         below.reverse()
         rest += below
@@ -218,7 +218,7 @@ def _descend_with_places(top: Json, place: Place, found: Nodes, run: Run) -> Non
         found.values.append(value)
         if found.places is not None:
             found.places.append(place)
-        spend(run.meter, 1 + len(value) * run.price)
+        spend(run.meter, 2 * (1 + len(value) * run.price))
         below = [(each, (place, key)) for key, each in parts if type(each) not in _LEAVES]
         below.reverse()
         rest += below
