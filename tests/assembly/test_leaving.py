@@ -8,6 +8,7 @@ import pytest
 
 from perdure import Perdure
 from perdure.engine.relay import Delivered
+from perdure.testing.simloop import pass_time
 from tests.rows.worlds import World, flow, node, on_every_store, step
 
 
@@ -19,7 +20,7 @@ async def test_a_caller_who_is_cancelled_while_he_leaves_leaves_nevertheless(wor
         if begun.is_set():
             return "the second"
         begun.set()
-        await asyncio.sleep(3600)
+        await asyncio.Event().wait()
         return "the first"
 
     runs = []
@@ -33,7 +34,7 @@ async def test_a_caller_who_is_cancelled_while_he_leaves_leaves_nevertheless(wor
     working = asyncio.ensure_future(work())
     await begun.wait()
     for _ in range(20):  # wherever in its leaving that meets it
-        await asyncio.sleep(0.1)
+        await pass_time(0.1)
         working.cancel()
     with pytest.raises(asyncio.CancelledError):
         await working
