@@ -288,5 +288,9 @@ PROBLEMS: dict[str, Words] = {
     "LIMIT_UNKNOWN": ("There is no such limit.", "See [limits](settings.md#limits)."),
     "BAD_CRON": ("`schedule` is no cron line of five fields, or never fires.", "For example `0 9 * * 1-5`."),
     "BAD_TIMEZONE": ("`timezone` is no IANA time zone.", "For example `Europe/Berlin`."),
+    "SCHEMA_TOO_COSTLY": (
+        "`input_schema` could make one value cost far too much: branches multiply, or two of them lead back.",
+        "Refer to each subschema from fewer branches; let one branch alone lead back.",
+    ),
     "BAD_SCHEMA": ("`input_schema` is no JSON Schema.", "See the message. References lead nowhere outside."),
 }

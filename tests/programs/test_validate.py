@@ -193,6 +193,7 @@ WRONG: list[tuple[str, str, Doc]] = [
     ("BAD_TIMEZONE", "/timezone", flow(timezone="../../etc/passwd")),
     ("BAD_TIMEZONE", "/timezone", flow(timezone="America")),
     ("BAD_SCHEMA", "/input_schema", flow(input_schema={"type": "thing"})),
+    ("SCHEMA_TOO_COSTLY", "/input_schema", flow(input_schema={"items": {"$ref": "#"}, "contains": {"$ref": "#"}})),
     ("BAD_SCHEMA", "/input_schema", flow(input_schema={"$ref": "http://169.254.169.254/"})),
     ("LIMIT_UNKNOWN", "/settings/limits/dept", flow(settings={"limits": {"dept": 3}})),
     ("LIMIT_TEXT", "/nodes/1/label", flow(step("a", label="x" * 1_000_000))),

@@ -10,6 +10,7 @@ from perdure.errors import PerdureError
 from perdure.expressions.places import nearest
 from perdure.model.policies import Limits
 from perdure.model.problems import Problem, pointed
+from perdure.model.schema_cost import why_costly
 from perdure.model.schemas import Schema
 from perdure.model.times import parse_duration
 from perdure.model.zones import zone
@@ -125,6 +126,11 @@ def input_schema(document: dict[str, Any]) -> Iterator[Problem]:
     schema = document.get("input_schema")
     if isinstance(schema, dict):
         try:
+            costly = why_costly(schema)
+            if costly is not None:
+                place = f"/input_schema{costly.pointer}"
+                yield Problem("SCHEMA_TOO_COSTLY", place, costly.message, remedy=costly.remedy)
+                return
             Schema(schema)
         except PerdureError as problem:
             yield Problem("BAD_SCHEMA", "/input_schema", problem.message)
