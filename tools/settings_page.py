@@ -22,8 +22,12 @@ from msgspec import inspect as types
 from perdure.api.app import MAX_BODY
 from perdure.cli.main import app
 from perdure.expressions.limits import DEFAULT_LIMITS as EXPRESSIONS
+from perdure.expressions.limits import EXPRESSIONS as TOGETHER
+from perdure.expressions.limits import STEP
+from perdure.kernel.turn import TURN_WORK
 from perdure.model.policies import DEFAULT_LIMITS, MIB, SECOND, Limits
 from perdure.model.reading import MAX_BYTES
+from perdure.model.schema_cost import WIDEST as WIDEST_SCHEMA
 from perdure.model.times import LONGEST
 from perdure.model.values import INLINE_BYTES, MAX_DEPTH, MAX_NAME
 from perdure.nodes.loops import WIDEST
@@ -168,6 +172,14 @@ def sizes() -> Iterator[str]:
     names = [field.name for field in dataclasses.fields(EXPRESSIONS) if field.compare]
     made.in_words(names, OF_EXPRESSIONS, "limits of expressions")
     rows += [[OF_EXPRESSIONS[name], f"{getattr(EXPRESSIONS, name):,}", "EXPRESSION_LIMIT"] for name in names]
+    together = (
+        "times the steps and work of one evaluation, for one template, or for the configuration or edges of one node"
+    )
+    rows.append([together, f"{TOGETHER}", "EXPRESSION_LIMIT"])
+    rows.append([f"work of one turn, a step counting as {STEP}; the run goes on in the next", f"{TURN_WORK:,}", ""])
+    rows.append(
+        ["evaluations of an `input_schema` for one place of a value", f"{WIDEST_SCHEMA:,}", "SCHEMA_TOO_COSTLY"]
+    )
     yield from made.table(["what", "at most", "code"], rows)
 
 
