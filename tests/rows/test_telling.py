@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from perdure import ActivationContext, ActivationError
 from perdure.errors import IllegalCommand, RunEnded
+from perdure.testing.simloop import pass_time
 from tests.rows.worlds import World, flow, on_every_store, step
 
 
@@ -21,7 +20,7 @@ async def test_a_step_that_is_tried_again_says_what_failed_and_in_how_long_it_is
     async with world.app(charge) as app:
         await app.deploy(flow("f", step("charge", retry={"attempts": 2, "initial": "12s"})))
         run = await app.start("f")
-        await asyncio.sleep(2)  # virtual
+        await pass_time(2)
         (why,) = await run.why()
         assert why.startswith("charge failed with PAYMENT_DOWN: the bank does not answer; attempt 2 is due at ")
         assert why.endswith("Z (in 10 s)")

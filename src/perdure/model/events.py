@@ -77,8 +77,7 @@ class RunFailed(Event, frozen=True):
 
 class RunCancelled(Event, frozen=True):
     reason: str | None = None
-    failure: Failure | None = None
-    """If something could not be undone."""
+    failure: Failure | None = None  # if something could not be undone
 
 
 class RunTimedOut(Event, frozen=True):
@@ -227,8 +226,7 @@ class SignalReceived(Event, frozen=True):
     payload: Json = None
     id: str | None = None
     kept: bool = True  # False: nobody waited for it, and whoever waits later wants only later ones
-    size: int = 0
-    """Bytes of the payload that count."""
+    size: int = 0  # bytes of the payload that count
 
 
 class SignalAwaited(Event, frozen=True):
@@ -375,8 +373,7 @@ class AccumulatorSpilled(Event, frozen=True):
 class CompensationStarted(Event, frozen=True):
     scope: int
     policy: str
-    order: list[int]
-    """Activations to undo, in this order."""
+    order: list[int]  # activations to undo
     failure: Failure | None = None
     loop: int | None = None
     """Only what iterations of this loop of the scope have done is undone."""
@@ -399,6 +396,5 @@ class Recorded(msgspec.Struct, frozen=True):
 
 if TYPE_CHECKING:
     AnyEvent: TypeAlias = Event
-else:
+else:  # any of them, as the codec reads them
     AnyEvent = Union[tuple(Event.__subclasses__())]  # noqa: UP007 — every class above, in its order
-"""Any of them, as the codec reads them."""
