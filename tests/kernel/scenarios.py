@@ -290,3 +290,11 @@ def open_run() -> Rig:
     rig.signal("later", {"kept": True}, id="x")
     rig.complete("a", "half arrived")
     return rig
+
+
+@scenario
+def condition_that_fails_after_a_sleep() -> Rig:
+    rig = small_run({"z": {"type": "sleep", "us": 50}, "e": "end"}, "s>z z>e", whens={"z>e": "data.nothing.here > 1"})
+    rig.wake()
+    assert (rig.state.final, rig.failure.node) == ("FAILED", "z")
+    return rig

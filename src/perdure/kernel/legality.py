@@ -82,6 +82,7 @@ PHASES: dict[tuple[Phase, type[e.Event]], Phase | None] = {
     (Phase.RETRYING, e.TimerFired): Phase.EXECUTING,
     (Phase.RETRYING, e.ActivationCancelled): ENDED,
     (Phase.SLEEPING, e.ActivationCompleted): ENDED,
+    (Phase.SLEEPING, e.ActivationFailed): ENDED,
     (Phase.SLEEPING, e.ActivationCancelled): ENDED,
     (Phase.SLEEPING, e.TimerFired): Phase.SLEEPING,
     (Phase.SIGNAL, e.TimerArmed): Phase.SIGNAL,
