@@ -312,9 +312,10 @@ def test_the_size_of_patterns_is_a_setting() -> None:
 
 
 def test_only_text_is_a_pattern() -> None:
-    wrong: Any = 5
-    with pytest.raises(ExpressionSyntax, match="text, not int"):
-        compile_iregexp(wrong)
+    others: list[Any] = [5, None, ["$"], {}]
+    for other in others:
+        with pytest.raises(ExpressionSyntax, match=f"text, not {type(other).__name__}"):
+            compile_iregexp(other)
 
 
 def seconds(action: Any) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
-from perdure.errors import ExpressionError, ExpressionLimit, ExpressionSyntax
+from perdure.errors import ExpressionError, ExpressionLimit
 from perdure.expressions.emit import Emitter, MissingPolicy, emit_function
 from perdure.expressions.limits import DEFAULT_LIMITS, Limits, Meter
 from perdure.expressions.parser import parse
 from perdure.expressions.places import line_and_column, offset_of, placed
+from perdure.expressions.sources import legible, readable
 from perdure.expressions.values import Env, Json
 
 CACHE_SIZE: Final = 4_096
@@ -106,7 +107,8 @@ def charged(evaluate: Evaluate, env: Env, meter: Meter, limits: Limits = DEFAULT
 def check_expression(source: str, *, limits: Limits = DEFAULT_LIMITS) -> list[Problem]:
     """Everything that is wrong with `source`. Empty when it compiles. Never raises."""
     try:
-        _readable(source, limits)
+        readable(source, "expression", limits)
+        legible(source)
         to = Emitter(source, limits, "error")
         to.emit(parse(source, limits))
         found = to.problems
@@ -124,17 +126,6 @@ def cache_info() -> CacheInfo:
     return CacheInfo(*_compiled.cache_info())
 
 
-def _readable(source: Any, limits: Limits) -> None:
-    if not isinstance(source, str):
-        raise ExpressionSyntax(f"an expression is text, not {type(source).__name__}", line=1, column=1)
-    if len(source) > limits.source:
-        fault = ExpressionLimit(f"the expression is longer than {limits.source:,} characters")
-        raise placed(fault, source[: limits.source], 0, 1)
-    at = next((at for at, each in enumerate(source) if each == "\0" or "\ud800" <= each <= "\udfff"), None)
-    if at is not None:
-        raise placed(ExpressionSyntax(f"U+{ord(source[at]):04X} is not text"), source[:at] + "\ufffd", at, at + 1)
-
-
 def _too_deep(source: str) -> ExpressionLimit:
     """The parser's own limit comes first, unless the caller has used up most of the stack."""
     return placed(ExpressionLimit("the expression is nested too deeply"), source, 0, 1)
@@ -142,7 +133,8 @@ def _too_deep(source: str) -> ExpressionLimit:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _compiled(source: str, limits: Limits, missing: MissingPolicy) -> Expression:
-    _readable(source, limits)
+    readable(source, "expression", limits)
+    legible(source)
     try:
         made, to = emit_function(parse(source, limits), source, limits, missing)
     except (RecursionError, MemoryError):

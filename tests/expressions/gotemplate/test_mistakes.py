@@ -201,9 +201,10 @@ def test_data_that_does_not_fit_fails_with_the_place_in_the_template(template: s
 
 
 def test_only_text_is_a_template() -> None:
-    wrong: Any = 5
-    with pytest.raises(ExpressionSyntax, match="text, not int"):
-        compile_go_template(wrong)
+    others: list[Any] = [5, None, ["$"], {}]
+    for other in others:
+        with pytest.raises(ExpressionSyntax, match=f"text, not {type(other).__name__}"):
+            compile_go_template(other)
 
 
 @pytest.mark.parametrize(

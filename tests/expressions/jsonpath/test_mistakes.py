@@ -233,9 +233,10 @@ def test_operators_of_other_languages_are_told_apart() -> None:
 
 
 def test_only_text_is_a_query() -> None:
-    wrong: Any = 5
-    with pytest.raises(ExpressionSyntax, match="text, not int"):
-        compile_jsonpath(wrong)
+    others: list[Any] = [5, None, ["$"], {}]
+    for other in others:
+        with pytest.raises(ExpressionSyntax, match=f"text, not {type(other).__name__}"):
+            compile_jsonpath(other)
 
 
 @given(st.text(alphabet="$@.*[](){}'\"?!&|=<>,:-+ 0159abelngthcou\\u\n", max_size=25), st.booleans())

@@ -21,14 +21,13 @@ paste. The characters themselves are written `\\^` and `[$]`.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from perdure.errors import ExpressionLimit, ExpressionSyntax
 from perdure.expressions.iregexp.matching import Machine
 from perdure.expressions.iregexp.parser import Parser
 from perdure.expressions.iregexp.positions import Positions
 from perdure.expressions.limits import DEFAULT_LIMITS, Limits, Meter
-from perdure.expressions.places import placed
+from perdure.expressions.sources import readable
 
 CACHE_SIZE: Final = 128
 
@@ -69,19 +68,11 @@ class IRegexp:
 
 def compile_iregexp(source: str, *, limits: Limits = DEFAULT_LIMITS) -> IRegexp:
     """The pattern that `source` spells; the last 128 are kept."""
+    readable(source, "regular expression", limits)
     return _compiled(source, limits)
-
-
-def _readable(source: Any, limits: Limits) -> str:
-    if not isinstance(source, str):
-        raise ExpressionSyntax(f"a regular expression is text, not {type(source).__name__}", line=1, column=1)
-    if len(source) > limits.source:
-        fault = ExpressionLimit(f"the regular expression is longer than {limits.source:,} characters")
-        raise placed(fault, source[: limits.source], 0, 1)
-    return source
 
 
 @lru_cache(maxsize=CACHE_SIZE)
 def _compiled(source: str, limits: Limits) -> IRegexp:
-    tree = Parser(_readable(source, limits), limits).parse()
+    tree = Parser(source, limits).parse()
     return IRegexp(source, Positions(tree), limits)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from perdure.errors import ExpressionLimit, ExpressionSyntax
+from perdure.errors import ExpressionLimit
 from perdure.expressions.jsonpath.filtering import check
 from perdure.expressions.jsonpath.functions import Run
 from perdure.expressions.jsonpath.parser import Parser
@@ -13,6 +13,7 @@ from perdure.expressions.jsonpath.selecting import Nodes, Selecting, normalized,
 from perdure.expressions.jsonpath.syntax import Index, Name, Query, Slice
 from perdure.expressions.limits import DEFAULT_LIMITS, Limits, Meter
 from perdure.expressions.places import placed
+from perdure.expressions.sources import legible, readable
 from perdure.expressions.values import MISSING, Json
 
 CACHE_SIZE: Final = 1_024
@@ -95,19 +96,13 @@ class JsonPath:
 
 def compile_jsonpath(source: str, *, limits: Limits = DEFAULT_LIMITS) -> JsonPath:
     """The query that `source` spells; the last 1,024 are kept."""
+    readable(source, "query", limits)
     return _compiled(source, limits)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _compiled(source: Any, limits: Limits) -> JsonPath:
-    if not isinstance(source, str):
-        raise ExpressionSyntax(f"a query is text, not {type(source).__name__}", line=1, column=1)
-    if len(source) > limits.source:
-        fault = ExpressionLimit(f"the query is longer than {limits.source:,} characters")
-        raise placed(fault, source[: limits.source], 0, 1)
-    at = next((at for at, each in enumerate(source) if each == "\0" or "\ud800" <= each <= "\udfff"), None)
-    if at is not None:
-        raise placed(ExpressionSyntax(f"U+{ord(source[at]):04X} is not text"), source[:at] + "\ufffd", at, at + 1)
+def _compiled(source: str, limits: Limits) -> JsonPath:
+    legible(source)
     try:
         return JsonPath(source, limits)
     except RecursionError:
