@@ -385,6 +385,14 @@ async def test_an_attempt_that_an_earlier_owner_reports_as_failed_gives_way_to_t
 
 
 @simulated()
+async def test_closing_in_the_moment_in_which_the_lease_is_renewed_ends() -> None:
+    async with world() as w:
+        engine = await w.engine(lease=30)
+        await pass_time(20)
+        await asyncio.wait_for(engine.close(), 60)
+
+
+@simulated()
 async def test_a_worker_that_loses_its_lease_while_it_asks_for_the_time_holds_none() -> None:
     async with world() as w:
         await w.define("one", signal("go"))

@@ -62,9 +62,10 @@ class Lease:
     async def _renew(self) -> None:
         runtime = self._runtime
         asked_at, worker = runtime.loop.time(), runtime.worker
-        renewal = runtime.ownership.renew(worker, int(self._seconds * 1_000_000))
         try:
-            still_mine = await asyncio.wait_for(renewal, self._seconds / 3)
+            # Not `wait_for`: in Python 3.11 it may lose a cancellation, and whoever closes would wait for ever.
+            async with asyncio.timeout(self._seconds / 3):
+                still_mine = await runtime.ownership.renew(worker, int(self._seconds * 1_000_000))
         except TimeoutError:
             raise StoreUnavailable("the store did not answer in time") from None
         if not still_mine:

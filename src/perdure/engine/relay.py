@@ -87,7 +87,8 @@ class Relay:
                 if self._observer is not None:
                     self._observer.trouble("relaying messages", problem)
             try:
-                await asyncio.wait_for(self._wake.wait(), self._poll if self._subscribers else None)
+                async with asyncio.timeout(self._poll if self._subscribers else None):
+                    await self._wake.wait()
             except TimeoutError:
                 continue
 
