@@ -22,8 +22,12 @@ ERRORS: dict[str, Words] = {
         "Call the server as 127.0.0.1, from this machine. Put a proxy that authenticates before it for others.",
     ),
     "NOT_FOUND": (
-        "There is no such run, definition, version or step in this namespace.",
-        "Check the name and the namespace; register the step.",
+        "There is no such run, definition or version in this namespace.",
+        "Check the name and the namespace.",
+    ),
+    "NOT_INSTALLED": (
+        "This process lacks a step or node type that the definition needs. A run that comes to it waits for another.",
+        "Ask a process that has it; or register the step, install the package, update this process.",
     ),
     "CONFLICT": ("The kind of errors where a request contradicts what is already so.", "Never given itself."),
     "ILLEGAL_COMMAND": (
@@ -127,8 +131,8 @@ FAILURES: dict[str, Words] = {
         "Look for a step that ends its process: memory, `os._exit`, a crash in native code.",
     ),
     "NODE_UNKNOWN": (
-        "No handler for this type of node is installed here.",
-        "Update this worker, or register the type.",
+        "There is no handler for this type of node (on Temporal; elsewhere the run waits for a worker that has one).",
+        "Update the worker, or register the type.",
     ),
     "NOT_HERE": ("A node of this type cannot do this in this place.", "The message says which; use another type."),
     "CHILD_FAILED": (

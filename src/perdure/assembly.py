@@ -159,6 +159,7 @@ class Perdure:
             settings=self._engine_settings,
             observer=self._observer,
         )
+        self.steps.on_change = self.engine.equipped
         self.definitions = DefinitionService(store.definitions, self.catalogue, self.library)
         self.runs = RunService(self.engine, store, self.library)
 
@@ -266,6 +267,8 @@ class Perdure:
         self.catalogue[type.name] = type
         if handler is not None:
             self.handlers[type.name] = handler
+        if self.steps.on_change is not None:
+            self.steps.on_change()
 
     # -- definitions -----------------------------------------------------------------------------
 

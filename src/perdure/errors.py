@@ -7,6 +7,7 @@
     │   ├── NotJson                 NOT_JSON             415   a request whose body is not called JSON
     │   ├── Forbidden               FORBIDDEN            403
     │   ├── NotFound                NOT_FOUND            404
+    │   ├── NotInstalled            NOT_INSTALLED        404   a step or node type that this process does not have
     │   ├── Conflict                CONFLICT             409   the request contradicts what is already so
     │   │   ├── IllegalCommand      ILLEGAL_COMMAND      409   the run's status does not allow the command
     │   │   ├── KeyReused           KEY_REUSED           409   same idempotency key or signal id, other content
@@ -119,6 +120,17 @@ class Forbidden(CallerError):
 
 class NotFound(CallerError):
     code, status = "NOT_FOUND", 404
+
+
+class NotInstalled(CallerError):
+    """Something that other processes may have: `kind` is step, node type and the like."""
+
+    code, status = "NOT_INSTALLED", 404
+
+    def __init__(self, message: str, *, kind: str, name: str, **rest: Any) -> None:
+        super().__init__(message, kind=kind, name=name, **rest)
+        self.kind = kind
+        self.name = name
 
 
 class Conflict(CallerError):

@@ -133,6 +133,22 @@ def test_steps_come_from_the_users_own_module(perdure: Any, tmp_path: Path) -> N
     assert (done.returncode, done.stdout.strip()) == (0, "15")
 
 
+def test_run_stops_with_3_where_nobody_has_a_step_and_goes_on_where_somebody_has(perdure: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def triple(n):\n    return n * 3\n")
+    step = {"id": "s", "type": "python", "config": {"step": "triple", "arguments": {"n": "${input.n}"}}}
+    flow = {"nodes": [{"id": "start", "type": "start"}, step], "edges": [{"source": "start", "target": "s"}]}
+    (tmp_path / "three.json").write_text(json.dumps(flow))
+    call = {"id": "call", "type": "sub-flow", "config": {"definition": "three", "input": "${input}"}}
+    parent = {"nodes": [{"id": "start", "type": "start"}, call], "edges": [{"source": "start", "target": "call"}]}
+    (tmp_path / "parent.json").write_text(json.dumps(parent))
+    for file in ("three.json", "parent.json"):
+        stuck = perdure("run", file, "--input", '{"n": 5}')
+        assert stuck.returncode == 3
+        assert "no worker that is running has the step 'triple'" in stuck.stderr
+        done = perdure("run", "--resume", stuck.stdout.strip(), "--app", "mine:triple")
+        assert (done.returncode, done.stdout.strip()) == (0, "15")
+
+
 def test_validate_names_every_mistake_with_its_place(perdure: Any, tmp_path: Path) -> None:
     wrong = {"nodes": [{"id": "a", "type": "nonsense"}], "edges": [{"source": "a", "target": "b"}]}
     (tmp_path / "wrong.json").write_text(json.dumps(wrong))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from perdure.engine import Library
-from perdure.errors import NotFound
+from perdure.errors import NotFound, NotInstalled
 from perdure.kernel.kernel import Kernel
 from perdure.ports.definitions import Version
 from perdure.stores.memory import MemoryStore
@@ -74,12 +74,15 @@ async def test_the_shelf_is_bounded_and_what_is_used_stays() -> None:
 
 
 @simulated()
-async def test_what_cannot_be_run_here_is_not_found() -> None:
+async def test_what_does_not_exist_and_what_cannot_be_run_here_are_told_apart() -> None:
     store = await store_with("d")
     library = Library(store.definitions, {})
-    for name, version in (("d", None), ("d", 1), ("d", 9), ("e", None)):
+    for name, version in (("d", 9), ("e", None)):
         with pytest.raises(NotFound):
             await library.get(NAMESPACE, name, version)
+    for number in (None, 1):
+        with pytest.raises(NotInstalled, match="kind 'script'"):
+            await library.get(NAMESPACE, "d", number)
 
 
 @simulated()

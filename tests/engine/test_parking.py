@@ -12,7 +12,7 @@ from perdure.errors import IllegalCommand
 from perdure.model.commands import Cancel, Signal
 from perdure.ports.journal import Head, TurnWrite, Verdict
 from perdure.testing.simloop import pass_time, simulated
-from tests.engine.world import NAMESPACE, World, output_of, signal, sleep, step, steps, until, world
+from tests.engine.world import NAMESPACE, World, child, output_of, signal, sleep, step, steps, until, world
 
 
 def parks(turn: TurnWrite) -> bool:
@@ -222,8 +222,8 @@ async def test_a_command_that_comes_between_the_parking_commit_and_its_answer_is
         await pass_time(1)
         commit, claim = w.beneath.journal.commit, w.beneath.ownership.claim
 
-        async def claim_and_answer_late(worker: str, limit: int) -> Any:
-            claimed = await claim(worker, limit)
+        async def claim_and_answer_late(*asked: Any) -> Any:
+            claimed = await claim(*asked)
             await pass_time(0.3)
             return claimed
 
@@ -391,3 +391,17 @@ async def test_a_run_wakes_on_time_however_often_there_was_nothing_to_wake_befor
         head = await w.run(engine, "one")
         assert head.closed_at is not None
         assert 0 <= head.closed_at - head.created_at - 100_700_000 < 10_000
+
+
+@simulated()
+async def test_a_command_for_a_run_that_was_only_stored_does_not_make_anybody_forget_its_steps() -> None:
+    async with world() as w:
+        await w.define("child", step(), signal("go"))
+        await w.define("parent", child("child"))
+        engine = await w.engine(max_runs=1)
+        engine.runtime.claimer.close()  # nobody takes it up before the command comes
+        run = await w.start(engine, "parent", 7)
+        await until(lambda: not engine.runtime.roster.owned)
+        (stored,) = [turn.run for turn in w.store.commits if turn.new is not None and turn.new.parent == run]
+        await engine.send(NAMESPACE, stored, Signal("go", 8))
+        assert output_of(await asyncio.wait_for(w.ended(engine, stored), 100)) == 8

@@ -233,14 +233,6 @@ async def test_a_handler_that_cancels_itself_has_failed() -> None:
         assert result_of(await w.run(engine, "one"))["failure"]["code"] == "NODE_FAILED"
 
 
-@simulated()
-async def test_a_node_of_unknown_type_fails_and_says_so() -> None:
-    async with world() as w:
-        await w.define("one", step("nobody-knows"))
-        engine = await w.engine()
-        assert result_of(await w.run(engine, "one"))["failure"]["code"] == "NODE_UNKNOWN"
-
-
 @pytest.mark.parametrize("value", [float("nan"), {"a": [float("inf")]}, object(), "a\0b", "\ud800", {(1, 2): 3}])
 def test_what_is_not_json_is_refused_as_output(value: Any) -> None:
     @simulated()

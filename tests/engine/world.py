@@ -103,7 +103,7 @@ class World:
         engine = Engine(
             store or self.store,
             self.library(),
-            handlers or self.handlers,
+            self.handlers if handlers is None else handlers,
             clock=clock or self.clock,
             settings=EngineSettings(**settings),
             observer=self.diary,

@@ -9,7 +9,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,11 +90,12 @@ class Fleet:
         self.chance = random.Random(7)
         self._numbers = itertools.count(1)
 
-    async def enlist(self, *, unaware: bool = False) -> Member:
+    async def enlist(self, *, unaware: bool = False, without: Sequence[str] = ()) -> Member:
         command = [sys.executable, "-m", "tests.fleet.worker", self.url, str(self.effects_path)]
         process = await asyncio.create_subprocess_exec(
             *command,
             *(["--unaware"] if unaware else []),
+            *(["--without", *without] if without else []),
             cwd=ROOT,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -141,7 +142,8 @@ class Fleet:
 async def fleet(url: str, effects: Path, size: int) -> AsyncIterator[Fleet]:
     made = Fleet(url, effects)
     try:
-        await made.enlist()  # the first one migrates
+        if size:
+            await made.enlist()  # the first one migrates
         await asyncio.gather(*(made.enlist() for _ in range(size - 1)))
         yield made
     finally:

@@ -141,3 +141,29 @@ async def test_a_worker_that_is_told_to_leave_hands_its_work_over_within_a_secon
         await watch.until_all_ended(patience=20)
         assert stayer.has_said("took over") == 0, "a hand-over is no death"
         assert await judge(members, {run: ("endless", 1)}, {}) == []
+
+
+@pytest.mark.serial
+@pytest.mark.slow
+@pytest.mark.postgres
+@pytest.mark.timeout(180)
+async def test_processes_that_lack_different_steps_bring_the_runs_to_their_end_together(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with fleet(postgres_url, tmp_path / "effects", 0) as members, observatory(postgres_url) as watch:
+        lacking: list[tuple[str, ...]] = [("add",), ("flaky", "block"), ("block",)]
+        for without in lacking:
+            await members.enlist(without=without)
+        client = Client(members)
+        going = asyncio.gather(*(client.go(number) for number in range(40)))
+        await until(lambda: all(member.has_said("handed back") > 0 for member in members.members))
+        await members.kill(members.members[1])
+        await members.enlist(without=("flaky", "block"))
+        await going
+        await watch.until_all_ended(patience=60)
+        assert await judge(members, client.started, client.signals) == []
+        assert {event["lacking"] for member in members.members for event in member.events if "lacking" in event} >= {
+            "the step 'add'",
+            "the step 'block'",
+        }
+        assert not any(member.has_said("set aside") for member in members.members)

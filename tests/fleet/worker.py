@@ -1,10 +1,11 @@
 """One engine process of the fleet.
 
-    python -m tests.fleet.worker URL EFFECTS_FILE [--unaware]
+    python -m tests.fleet.worker URL EFFECTS_FILE [--unaware] [--without STEP …]
 
 Takes requests as JSON lines on its standard input, answers them on its standard output, and tells there what its
 observer hears and which of its commits the store refused. SIGTERM makes it leave in good order. With --unaware it takes
-a lease once and never looks again, so that after standing still it writes on as if nothing had happened.
+a lease once and never looks again, so that after standing still it writes on as if nothing had happened. Steps that it
+is to be without it does not register.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import random
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from tests.fleet.ledger import EffectsFile
 
 LEASE = 2.0
 GRACE = 1.0
+DECLINE = 0.5
 LIMITS = Limits(deliveries=1_000)
 LONGEST_STEP = 0.4
 
@@ -51,6 +54,9 @@ class Teller(Observer):
 
     def lease_lost(self, worker: str, runs: int) -> None:
         tell(event="lease lost", runs=runs)
+
+    def handed_back(self, run: str, lacking: str) -> None:
+        tell(event="handed back", run=run, lacking=lacking)
 
     def run_set_aside(self, run: str, problem: BaseException) -> None:
         tell(event="set aside", run=run, problem=repr(problem))
@@ -75,7 +81,7 @@ class TellingJournal:
             tell(event="refused", run=turn.run, turn=turn.turn_id)
 
 
-def register(app: Perdure, effects: EffectsFile) -> None:
+def register(app: Perdure, effects: EffectsFile, without: Sequence[str]) -> None:
     chance = random.Random()
 
     async def add(ctx: Any, n: int) -> int:
@@ -102,7 +108,7 @@ def register(app: Perdure, effects: EffectsFile) -> None:
             await moment(0.05)
         return n + 1
 
-    app.register(add, block, flaky, endless)
+    app.register(*(step for step in (add, block, flaky, endless) if step.__name__ not in without))
 
 
 async def serve(app: Perdure) -> None:
@@ -134,15 +140,16 @@ async def main() -> None:
     parser.add_argument("url")
     parser.add_argument("effects", type=Path)
     parser.add_argument("--unaware", action="store_true")
+    parser.add_argument("--without", nargs="*", default=[])
     options = parser.parse_args()
     if options.unaware:
         Lease._check = lambda self: None  # type: ignore[method-assign]
         Lease._keep = lambda self: asyncio.Event().wait()  # type: ignore[assignment, method-assign, return-value]
     store: Any = open_store(options.url)
     store.journal = TellingJournal(store.journal)
-    settings = EngineSettings(lease=LEASE, grace=GRACE, stop_grace=0.5)
+    settings = EngineSettings(lease=LEASE, grace=GRACE, stop_grace=0.5, decline=DECLINE)
     app = Perdure(store, engine_settings=settings, observer=Teller())
-    register(app, EffectsFile(options.effects))
+    register(app, EffectsFile(options.effects), options.without)
     leaving = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, leaving.set)
     async with app:

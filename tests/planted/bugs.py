@@ -45,6 +45,7 @@ FENCING, CLAIMS, LEASES = (
 OUTBOX, RUNS, STARTS = (
     contract(suite) for suite in (contracts.OutboxContract, contracts.RunsContract, contracts.StartsContract)
 )
+DECLINING = contract(contracts.DecliningContract)
 POISON = Watcher("engine test", "tests", oracles.engine_test(poison_test))
 
 _PLANTED: list[tuple[Callable[[], AbstractContextManager[None]], tuple[Watcher, ...]]] = [
@@ -74,5 +75,7 @@ _PLANTED: list[tuple[Callable[[], AbstractContextManager[None]], tuple[Watcher, 
     (stores.namespace_forgotten, (RUNS,)),
     (engine.strangers_heard, (SIMULATION,)),
     (engine.deaths_not_counted, (POISON,)),
+    (engine.lacking_is_failing, (SIMULATION,)),
+    (stores.death_forgotten, (DECLINING,)),
 ]
 BUGS = {plant.__name__: Bug(plant.__name__, plant, watchers) for plant, watchers in _PLANTED}

@@ -89,13 +89,13 @@ def leases_by_own_clock() -> Planting:
         clocks[given] = self._clock
         return given
 
-    async def claim_in_memory(self: MemoryOwnership, worker: str, limit: int) -> Any:
+    async def claim_in_memory(self: MemoryOwnership, worker: str, *rest: Any) -> Any:
         with swapped(self._tables, "clock", clocks[worker]):
-            return await memory(self, worker, limit)
+            return await memory(self, worker, *rest)
 
-    async def claim_on_sqlite(self: SqliteOwnership, worker: str, limit: int) -> Any:
+    async def claim_on_sqlite(self: SqliteOwnership, worker: str, *rest: Any) -> Any:
         wrong = SqliteOwnership(self._writer, self._reader, self._hints, clocks[worker])
-        return await sqlite(wrong, worker, limit)
+        return await sqlite(wrong, worker, *rest)
 
     return both(
         swapped(Ids, "worker", named),
@@ -240,3 +240,17 @@ def deaths_not_counted() -> Planting:
     def take_over(turn: Turn, command: c.TakeOver) -> None: ...
 
     return swapped_item(decide.DECIDERS, c.TakeOver, take_over)
+
+
+def lacking_is_failing() -> Planting:
+    """A worker that does not have a step fails it, instead of leaving it to those who have it."""
+    from perdure.engine import execution
+    from perdure.engine.handlers import Lack
+    from perdure.model.failures import Failure
+
+    def fail(run: OwnedRun, lack: Lack) -> None:
+        for activation in list(run.state.activations.values()):
+            if activation.phase is Phase.EXECUTING:
+                run.deliver(c.Fail(activation.id, activation.attempt, Failure("NODE_UNKNOWN", f"no {lack} here")))
+
+    return swapped(execution, "leave_to_others", fail)

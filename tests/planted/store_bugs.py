@@ -142,7 +142,7 @@ def cursor_outbox() -> Planting:
 def rescue_without_recheck() -> Planting:
     """Who may be claimed is read first and written later, and nobody looks again in between."""
 
-    async def memory(self: MemoryOwnership, worker: str, limit: int) -> Sequence[Claimed]:
+    async def memory(self: MemoryOwnership, worker: str, limit: int, *_: Any) -> Sequence[Claimed]:
         tables = self._tables
         if not tables.has_lease(worker):
             return []
@@ -152,7 +152,7 @@ def rescue_without_recheck() -> Planting:
         await pass_time(0.01)
         return [self._take(worker, run) for run in found[:limit]]
 
-    async def sqlite(self: SqliteOwnership, worker: str, limit: int) -> Sequence[Claimed]:
+    async def sqlite(self: SqliteOwnership, worker: str, limit: int, *_: Any) -> Sequence[Claimed]:
         queries, now = sqlite_ownership._Q, self._clock.now()
 
         def read(connection: Any) -> str:
@@ -180,6 +180,21 @@ def lease_outlives_itself() -> Planting:
     return both(
         swapped(MemoryOwnership, "renew", renew),
         swapped_item(sqlite_ownership._Q, "renew", always),
+    )
+
+
+def death_forgotten() -> Planting:
+    """A claim that is given back takes the news of a death with it."""
+    give_back, query = MemoryOwnership.give_back, sqlite_ownership._Q["give back"]
+
+    async def forgetful(self: MemoryOwnership, worker: str, claimed: Sequence[Claimed]) -> None:
+        await give_back(self, worker, claimed)
+        for one in claimed:
+            self._tables.runs[one.head.run].died = False
+
+    return both(
+        swapped(MemoryOwnership, "give_back", forgetful),
+        swapped_item(sqlite_ownership._Q, "give back", query.replace("SET owner", "SET died = 0, owner")),
     )
 
 

@@ -13,6 +13,10 @@ class TestClaims(contracts.ClaimsContract):
     pass
 
 
+class TestDeclining(contracts.DecliningContract):
+    pass
+
+
 class TestDefinitions(contracts.DefinitionsContract):
     pass
 

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar, overload
 
-from perdure.errors import NotFound, SettingsInvalid
+from perdure.errors import NotInstalled, SettingsInvalid
 
 StepFunction = Callable[..., Any]
 F = TypeVar("F", bound=StepFunction)
@@ -69,6 +69,8 @@ class Steps:
 
     def __init__(self) -> None:
         self._steps: dict[str, Step] = {}
+        self.on_change: Callable[[], None] | None = None
+        """Called when there is another one."""
 
     @overload
     def register(self, name: str, function: F, *, blocking: bool | None = None) -> F: ...
@@ -82,6 +84,8 @@ class Steps:
         if name in self._steps and self._steps[name].function is not function:
             raise SettingsInvalid(f"two steps are called {name!r}", remedy="give one of them another name")
         self._steps[name] = Step(function, blocking)
+        if self.on_change is not None:
+            self.on_change()
         return function
 
     def __contains__(self, name: object) -> bool:
@@ -91,11 +95,16 @@ class Steps:
         return iter(self._steps)
 
     def call(self, context: StepContext) -> Any:
-        """The handler of the `python` node type. Raises NotFound where this program has no such step."""
+        """The handler of the `python` node type. Raises NotInstalled where this program has no such step."""
         config = context.config
         step = self._steps.get(config["step"])
         if step is None:
-            raise NotFound(f"no step is called {config['step']!r} here", remedy="register it, or update this worker")
+            raise NotInstalled(
+                f"no step is called {config['step']!r} here",
+                kind="step",
+                name=config["step"],
+                remedy="register it, or update this worker",
+            )
         try:
             return step.call(context, config.get("arguments"))
         except StopIteration as problem:

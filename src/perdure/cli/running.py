@@ -22,6 +22,8 @@ from perdure.settings import load_settings
 
 Reader = Callable[[bytes], tuple[Any, list[Problem]]]
 COMPLETED, NOT_COMPLETED, WRONG_USE, WAITS = 0, 1, 2, 3
+PATIENCE = 3.0
+"""Seconds that other workers get to take up what this process has no step for."""
 
 
 def run_file(
@@ -101,13 +103,13 @@ class Standing(msgspec.Struct):
 
 async def until_settled(app: Perdure, progress: Progress, run: Run, answers: dict[str, list[Any]]) -> Standing | None:
     """Comes back when the run has ended (None), or when it or a run that it waits for needs somebody outside: a
-    signal to which there is no answer, or a suspended run."""
+    signal to which there is no answer, a suspended run, or a step that nobody has."""
     while True:
         progress.clear()
         if (await run.status()).is_final:
             return None
         standing = Standing()
-        await look(app, run, standing, patient=any(answers.values()))
+        await look(app, progress, run, standing, patient=any(answers.values()))
         answered = False
         for id, name in standing.asked:
             if answers.get(name):
@@ -121,17 +123,22 @@ async def until_settled(app: Perdure, progress: Progress, run: Run, answers: dic
         await progress.wait()
 
 
-async def look(app: Perdure, run: Run, standing: Standing, *, patient: bool, of: str = "") -> None:
+async def look(app: Perdure, progress: Progress, run: Run, standing: Standing, *, patient: bool, of: str = "") -> None:
     """Also into the children. Where nothing has to be answered, one that moves is enough to know."""
     status = await run.status()
     if status is Status.SLEEPING:
         return  # a timer that is due later is no reason to wait for it, if somebody else is asked
-    if status not in (Status.WAITING, Status.SUSPENDED):
+    waits = status in (Status.WAITING, Status.SUSPENDED)
+    if not waits and run.id not in progress.left:
         standing.moving = True
         return
     reasons = await app.runs.explain(app.namespace, run.id)
+    lacking = any(reason.kind == "lacking" for reason in reasons)
+    if not (waits or lacking) or (lacking and not progress.has_waited_for_others(run.id)):
+        standing.moving = True
+        return
     standing.told += [of + reason.text for reason in reasons]
-    if status is Status.SUSPENDED:
+    if status is Status.SUSPENDED or lacking:
         standing.stuck = True
         return
     for reason in reasons:
@@ -143,7 +150,7 @@ async def look(app: Perdure, run: Run, standing: Standing, *, patient: bool, of:
         elif reason.kind == "child" and (patient or not standing.moving):
             child = app.run(reason.subject)
             try:
-                await look(app, child, standing, patient=patient, of=f"run {child.id}: ")
+                await look(app, progress, child, standing, patient=patient, of=f"run {child.id}: ")
             except NotFound:
                 standing.moving = True  # it is being started
 
@@ -154,6 +161,16 @@ class Progress(Observer):
     def __init__(self, patience: float = 1.0) -> None:
         self._event = asyncio.Event()
         self._patience = patience
+        self.left: dict[str, float] = {}
+        """Runs that were left to others, and when."""
+
+    def handed_back(self, run: str, lacking: str) -> None:
+        self.left.setdefault(run, asyncio.get_running_loop().time())
+        self._event.set()
+
+    def has_waited_for_others(self, run: str) -> bool:
+        """They had time enough to take it up."""
+        return asyncio.get_running_loop().time() >= self.left.get(run, 0.0) + PATIENCE
 
     def turn_committed(self, run: str, events: int, commands: int) -> None:
         self._event.set()

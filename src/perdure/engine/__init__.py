@@ -3,7 +3,7 @@
 from perdure.engine.answers import Reply
 from perdure.engine.context import ActivationContext
 from perdure.engine.engine import Engine
-from perdure.engine.handlers import ActivationError, Handler, HandlerSpec, NodeHandlers, Result
+from perdure.engine.handlers import ActivationError, Handler, HandlerSpec, Lack, NodeHandlers, Result
 from perdure.engine.library import Edition, Library
 from perdure.engine.observer import Observer
 from perdure.engine.settings import EngineSettings
@@ -17,6 +17,7 @@ __all__ = [
     "EngineSettings",
     "Handler",
     "HandlerSpec",
+    "Lack",
     "Library",
     "NodeHandlers",
     "Observer",

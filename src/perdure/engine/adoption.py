@@ -12,18 +12,23 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perdure.engine.alarms import FIRE
-from perdure.engine.answers import Letter, OwnershipLost, give
+from perdure.engine.answers import HandedBack, Letter, OwnershipLost, give
+from perdure.engine.declining import lack_in
+from perdure.engine.handlers import Lack
+from perdure.engine.library import Edition
 from perdure.engine.owned import OwnedRun
 from perdure.engine.trials import Trials, has_last_chance
-from perdure.errors import Busy, StoreError
+from perdure.errors import Busy, NotFound, NotInstalled, StoreError
 from perdure.kernel.outlook import next_wake
 from perdure.model.commands import TakeOver
+from perdure.ports.journal import Head
 from perdure.ports.ownership import Claimed
 
 if TYPE_CHECKING:
     from perdure.engine.runtime import Runtime
 
 _FIRE: Letter = (FIRE, None, 0)
+_MEANS = "means to run the definition"
 
 
 class Adoption:
@@ -31,6 +36,8 @@ class Adoption:
         self._runtime = runtime
         self._coming: dict[str, tuple[list[Letter], asyncio.Task[bool]]] = {}
         """Runs being acquired, with the commands for whose sake they are."""
+        self._returning: dict[str, list[Claimed]] = {}
+        """By the name under which they were claimed."""
         self._loading = asyncio.Semaphore(runtime.settings.loads)
         self._trials = Trials(runtime)
 
@@ -132,6 +139,10 @@ class Adoption:
             except OwnershipLost as lost:
                 problem = lost
                 break
+            except NotInstalled as missing:
+                problem = HandedBack(missing)
+                self._leave_to_others(claimed, lack_in(missing))
+                break
             except Exception as trouble:
                 problem = trouble
                 if not (isinstance(problem, StoreError) and problem.retryable):
@@ -153,19 +164,39 @@ class Adoption:
             if answer is not None:
                 give(answer, why)
 
+    def _leave_to_others(self, claimed: Claimed, lack: Lack) -> None:
+        runtime, head = self._runtime, claimed.head
+        runtime.declined.add((head.namespace, head.definition, head.version), lack)
+        if runtime.observer is not None:
+            runtime.observer.handed_back(head.run, str(lack))
+        assert head.owner is not None
+        if head.owner not in self._returning:  # those that come with the same claim go back together
+            self._returning[head.owner] = []
+            runtime.spawn(self._return(head.owner))
+        self._returning[head.owner].append(claimed)
+
+    async def _return(self, worker: str) -> None:
+        await self._give_back(worker, self._returning.pop(worker))
+
     async def _give_back(self, worker: str, claimed: Sequence[Claimed]) -> None:
-        """They were claimed under a name that we have lost meanwhile. Nothing of them was begun, so it need not count
-        as a death; but if they came from a dead worker, that stays to be told."""
-        runs = [one.head.run for one in claimed if not one.died]
-        try:
-            await self._runtime.ownership.release(worker, runs)
-        except StoreError as problem:
-            self._runtime.trouble("giving runs back (others will take them when the lease has run out)", problem)
+        """Nothing of them was begun. Until the store answers: as long as the lease is kept, nobody else could get
+        them."""
+        runtime = self._runtime
+        for pause in runtime.pauses():
+            try:
+                await runtime.ownership.give_back(worker, claimed)
+            except StoreError as problem:
+                runtime.trouble("giving runs back", problem)
+                if runtime.worker != worker:
+                    break  # others will take them when the lease has run out
+                await asyncio.sleep(pause)
+            else:
+                break
 
     async def _from_store(self, claimed: Claimed) -> OwnedRun:
         runtime, head = self._runtime, claimed.head
         worker = runtime.worker
-        edition = await runtime.library.get(head.namespace, head.definition, head.version)
+        edition = await self._edition(head)
         async with self._loading:
             loaded = await runtime.journal.load(head.run)
             if loaded is None or loaded.head.epoch != head.epoch:
@@ -184,6 +215,15 @@ class Adoption:
         )
         return self._hold(owned)
 
+    async def _edition(self, head: Head) -> Edition:
+        try:
+            return await self._runtime.library.get(head.namespace, head.definition, head.version)
+        except (NotFound, NotInstalled, StoreError):
+            raise
+        except Exception as problem:  # a newer worker perhaps can
+            name = f"{head.definition} {head.version}"
+            raise NotInstalled(f"it cannot be compiled: {problem}", kind=_MEANS, name=name) from problem
+
     def _hold(self, owned: OwnedRun) -> OwnedRun:
         owned.fresh = True
         owned.busy = True
@@ -201,10 +241,17 @@ class Adoption:
             return
         self._coming.pop(owned.run, None)  # who comes from now on finds the run here
         owned.mailbox[:0] = letters
-        if claimed.died and has_last_chance(owned.kernel.program, owned.state):
+        if self._has_nothing_to_decide(owned) and (lack := self._runtime.runner.lack_of(owned)) is not None:
+            owned.drop(OwnershipLost())
+            self._leave_to_others(claimed, lack)
+        elif claimed.died and has_last_chance(owned.kernel.program, owned.state):
             self._runtime.spawn(self._trials.hold(owned, partial(self._take_first_turn, owned, claimed)))
         else:
             self._take_first_turn(owned, claimed)
+
+    def _has_nothing_to_decide(self, owned: OwnedRun) -> bool:
+        wake = next_wake(owned.state)
+        return not owned.mailbox and (wake is None or wake > self._runtime.time.now())
 
     def _take_first_turn(self, owned: OwnedRun, claimed: Claimed) -> None:
         if owned.dropped:

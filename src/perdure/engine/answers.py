@@ -6,6 +6,7 @@ import asyncio
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from perdure.errors import NotInstalled
 from perdure.model.commands import Command
 from perdure.ports.journal import Outcome
 
@@ -26,6 +27,14 @@ class Reply(StrEnum):
 
 class OwnershipLost(Exception):
     """Nothing of the command was recorded, and this worker cannot record it: ask the run's new owner."""
+
+
+class HandedBack(Exception):
+    """Nothing of the command was recorded, and this worker does not have what the run needs: leave it in its inbox."""
+
+    def __init__(self, why: NotInstalled) -> None:
+        super().__init__(why.message)
+        self.why = why
 
 
 class StartRefused(Exception):

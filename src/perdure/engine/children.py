@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from perdure.engine.answers import Letter, StartRefused
-from perdure.errors import PerdureError, StoreError
+from perdure.engine.declining import lack_in, leave_to_others
+from perdure.errors import NotInstalled, PerdureError, StoreError
 from perdure.model.commands import ChildEnded, ItemsLoaded
 from perdure.model.effects import LoadItems, StartChild
 from perdure.model.events import ParentLink
@@ -53,6 +54,11 @@ class Children:
             except StoreError as problem:
                 self._runtime.trouble(f"starting the child {effect.run}", problem)
                 await asyncio.sleep(pause)
+            except NotInstalled as problem:
+                if not parent.dropped:
+                    leave_to_others(parent, lack_in(problem))  # the next owner will be asked for the child again
+                parent.settled(None)
+                return
             except PerdureError as problem:
                 said = _never(effect, failure_from(problem))
                 break

@@ -29,6 +29,7 @@ class Claimer:
         self._is_full = False
         self._empty_rounds = 0
         self._next_poll = 0.0
+        self._not_before = 0.0
 
     def open(self) -> None:
         self._is_open = True
@@ -50,6 +51,10 @@ class Claimer:
         if not self._at_work and self._is_open:
             self._at_work = True
             self._runtime.spawn(self._work())
+
+    def pause(self, seconds: float) -> None:
+        """No claim before that."""
+        self._not_before = self._runtime.loop.time() + seconds
 
     def has_room(self) -> None:
         if self._is_full and self._room() > self._runtime.settings.max_runs * (1 - _FULL_AGAIN_AT):
@@ -78,6 +83,9 @@ class Claimer:
                 self._wanted = False
                 if not runtime.lease.is_held:
                     break
+                if self._not_before > runtime.loop.time() + _LEAST_DELAY:  # a timer may ring a tick too early
+                    self._arm(self._not_before)
+                    break
                 await self._claim()
         except Exception as problem:
             runtime.trouble("claiming", problem)
@@ -93,13 +101,14 @@ class Claimer:
             self._is_full = True
             return
         worker = runtime.worker
-        claimed = await runtime.ownership.claim(worker, limit)
+        declined = runtime.declined.versions()
+        claimed = await runtime.ownership.claim(worker, limit, declined)
         if claimed:
             runtime.adoption.take_up(worker, claimed)
         if len(claimed) >= limit:
             self._wanted = True
             return
-        wake_at = await runtime.ownership.next_wake()
+        wake_at = await runtime.ownership.next_wake(declined)
         if wake_at is None:
             return
         delay = (wake_at - runtime.time.now()) / 1_000_000

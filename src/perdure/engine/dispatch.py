@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from perdure.engine.answers import Answer, OwnershipLost, Reply
+from perdure.engine.answers import Answer, HandedBack, OwnershipLost, Reply
 from perdure.engine.outputs import purified, purified_object
 from perdure.engine.unparking import take_back
 from perdure.errors import Busy, NotFound, StoreUnavailable
@@ -52,6 +52,10 @@ class Dispatch:
                     changed = await reply
             except OwnershipLost:
                 continue
+            except HandedBack as handed:
+                if isinstance(command, RetryRun):
+                    raise handed.why from None
+                return await self._post(namespace, run, command, request_id)
             return Reply.DECIDED if changed else Reply.UNCHANGED
         raise StoreUnavailable(f"the run {run} changes its owner too often")
 
@@ -75,20 +79,21 @@ class Dispatch:
         runtime = self._runtime
         if run in runtime.roster.aside:
             raise runtime.roster.aside[run]
-        known = runtime.roster.parked.namespace_of(run)
-        if known is None:
+        version = runtime.roster.parked.version_of(run)
+        if version is None:
             head = await runtime.journal.head(run)
             if head is None:
                 raise _no_such(run)
-            known = head.namespace
-            if known == namespace:
+            version = (head.namespace, head.definition, head.version)
+            if head.namespace == namespace:
                 if head.status.is_final and not isinstance(command, RetryRun):
                     return _too_late(head, command)
                 if head.owner is not None:
                     return await self._post(namespace, run, command, request_id)
-        if known != namespace:
+        if version[0] != namespace:
             raise _no_such(run)
-        if runtime.lease.is_held and runtime.starts.is_open:
+        is_for_others = runtime.declined.is_for_others(version, command)
+        if runtime.lease.is_held and runtime.starts.is_open and not is_for_others:
             answer: Answer = runtime.loop.create_future()
             letter = (command, answer, 0)
             if take_back(runtime, run, letter) or await runtime.adoption.take_one(run, letter):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from perdure.engine.answers import Reply
-from perdure.engine.handlers import NodeHandlers
+from perdure.engine.handlers import Lack, NodeHandlers, lacking
 from perdure.engine.ids import Ids
 from perdure.engine.library import Library
 from perdure.engine.observer import Observer
@@ -27,9 +27,12 @@ from perdure.engine.settings import EngineSettings
 from perdure.engine.starts import Started
 from perdure.engine.storetime import SystemClock
 from perdure.errors import Busy, StoreError
+from perdure.kernel.kernel import Kernel
+from perdure.kernel.state import RunState
 from perdure.model.commands import Command, Fail
 from perdure.model.failures import Failure
 from perdure.model.policies import Limits
+from perdure.model.statuses import Phase
 from perdure.model.values import Json
 from perdure.ports.clock import Clock
 from perdure.ports.hints import Hint
@@ -161,6 +164,22 @@ class Engine:
     async def result(self, namespace: str, run: str) -> Head:
         """The head of the run when it has ended; waits for that."""
         return await self.runtime.results.wait(namespace, run)
+
+    def lacking(self, kernel: Kernel, state: RunState) -> dict[str, Lack]:
+        """By node: what this worker does not have of what the run is to execute."""
+        found: dict[str, Lack] = {}
+        for activation in state.activations.values():
+            if activation.phase is Phase.EXECUTING:
+                lack = lacking(self._parts[2], kernel.program.work(state, activation))
+                if lack is not None:
+                    found[activation.node] = lack
+        return found
+
+    def equipped(self) -> None:
+        """There are handlers, steps or node types that were not here before: what was left to others for want of them
+        is tried again at once."""
+        if self._runtime is not None:
+            self._runtime.declined.forget()
 
     # -- leaving -----------------------------------------------------------------------------------
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from perdure.engine.answers import Letter
 from perdure.engine.context import ActivationContext
-from perdure.engine.handlers import HandlerSpec, NodeHandlers
+from perdure.engine.declining import leave_to_others
+from perdure.engine.handlers import HandlerSpec, Lack, NodeHandlers, lacking
 from perdure.engine.outputs import purified
 from perdure.engine.reports import cancelled_itself, completed, failed, timed_out
 from perdure.errors import InvalidInput, TooMuch
-from perdure.model.commands import CancelDone, Command, Fail, Heartbeat
-from perdure.model.failures import Failure
+from perdure.model.commands import CancelDone, Command, Heartbeat
 from perdure.model.statuses import Phase
 from perdure.model.values import Json
 
@@ -97,7 +97,7 @@ class HandlerRunner:
         self._queue: deque[tuple[OwnedRun, int]] = deque()
         self._thread_queue: deque[tuple[OwnedRun, int]] = deque()
         self._pool: ThreadPoolExecutor | None = None
-        self._live: set[Execution] = set()
+        self._live: dict[Execution, None] = {}  # in the order in which they began
         self._emptied: asyncio.Future[None] | None = None
         self.is_open = True
 
@@ -122,9 +122,10 @@ class HandlerRunner:
             owned.deliver(failed(id, activation.attempt, problem))
             return
         spec = self._handlers.get(work.type)
-        if spec is None:
-            unknown = Failure("NODE_UNKNOWN", f"no handler for nodes of type {work.type!r} is installed here")
-            owned.deliver(Fail(id, activation.attempt, unknown))
+        if spec is None or (spec.lacks is not None and spec.lacks(work.config) is not None):
+            lack = lacking(self._handlers, work)
+            assert lack is not None
+            leave_to_others(owned, lack)
         elif spec.blocks(work.config):
             if self._threads:
                 self._begin_blocking(Execution(self, owned, activation, spec, work.type), work.config, work.timeout)
@@ -134,6 +135,27 @@ class HandlerRunner:
             self._begin(Execution(self, owned, activation, spec, work.type), work.config, work.timeout)
         else:
             self._queue.append((owned, id))
+
+    def is_busy_with(self, owned: OwnedRun) -> bool:
+        """Something of the run executes here, or waits for a slot."""
+        if owned.running:
+            return True
+        waiting = (id for one, id in [*self._queue, *self._thread_queue] if one is owned)
+        return any(_is_executing(owned.state.activations.get(id)) for id in waiting)
+
+    def lack_of(self, owned: OwnedRun) -> Lack | None:
+        """What is not here of what the run needs, if there is nothing else that it could execute here."""
+        found: Lack | None = None
+        for activation in owned.state.activations.values():
+            if _is_executing(activation):
+                try:
+                    work = owned.kernel.program.work(owned.state, activation)
+                except Exception:
+                    return None  # a failure, and for that anybody is good enough
+                found = lacking(self._handlers, work)
+                if found is None:
+                    return None
+        return found
 
     def _begin(self, execution: Execution, config: Json, timeout: int | None) -> None:
         runtime = self._runtime
@@ -190,7 +212,7 @@ class HandlerRunner:
 
     def _admit(self, execution: Execution, timeout: int | None) -> None:
         runtime = self._runtime
-        self._live.add(execution)
+        self._live[execution] = None
         execution.owned.running[execution.id] = execution
         if timeout is not None:
             execution.timer = runtime.loop.call_later(timeout / 1_000_000, self._expire, execution)
@@ -211,7 +233,7 @@ class HandlerRunner:
     # -- ending ------------------------------------------------------------------------------------
 
     def _end(self, execution: Execution, report: Command) -> None:
-        self._live.discard(execution)
+        self._live.pop(execution, None)
         del execution.context  # a cycle, which would be left to the garbage collector
         execution.task = None
         if self._emptied is not None and not self._live and not self._emptied.done():
@@ -363,6 +385,10 @@ class HandlerRunner:
         details, execution.unheard = execution.unheard, _UNSAID
         execution.heard_at = self._runtime.loop.time()
         execution.owned.deliver(Heartbeat(execution.id, execution.attempt, details))
+
+
+def _is_executing(activation: Activation | None) -> bool:
+    return activation is not None and activation.phase is Phase.EXECUTING
 
 
 def _ending(execution: Execution, report: Command) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
+from perdure.kernel.program import Work
 from perdure.model.values import Json
 
 if TYPE_CHECKING:
@@ -15,12 +16,25 @@ if TYPE_CHECKING:
 Handler: TypeAlias = "Callable[[ActivationContext], Awaitable[Any] | Any]"
 
 
+class Lack(msgspec.Struct, frozen=True):
+    """Something that a run needs and that is not here."""
+
+    kind: str
+    """step, node type …"""
+    name: str
+
+    def __str__(self) -> str:
+        return f"the {self.kind} {self.name!r}"
+
+
 class HandlerSpec(msgspec.Struct, frozen=True):
     call: Handler
     blocking: bool | Callable[[Json], bool] = False
     """It may block (with this configuration), so it runs in a thread, off the loop. It cannot be cancelled, only left
     alone."""
     kind: str = "effect"
+    lacks: Callable[[Json], Lack | None] | None = None
+    """Given the configuration of a node: what it would need further, and is not here."""
 
     def blocks(self, config: Json) -> bool:
         return self.blocking if isinstance(self.blocking, bool) else self.blocking(config)
@@ -30,6 +44,14 @@ class NodeHandlers(Protocol):
     """A dict will do."""
 
     def get(self, type: str, /) -> HandlerSpec | None: ...
+
+
+def lacking(handlers: NodeHandlers, work: Work) -> Lack | None:
+    """What is not here of what this needs."""
+    spec = handlers.get(work.type)
+    if spec is None:
+        return Lack("node type", work.type)
+    return spec.lacks(work.config) if spec.lacks is not None else None
 
 
 class Result(msgspec.Struct, frozen=True):

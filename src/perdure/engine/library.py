@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
-from perdure.errors import NotFound
+from perdure.errors import NotFound, NotInstalled
 from perdure.kernel.kernel import Kernel
 from perdure.ports.definitions import Definitions, Version
 
@@ -107,7 +107,12 @@ class Library:
         if edition is None:
             compiler = self._compilers.get(version.kind)
             if compiler is None:
-                raise NotFound(f"nothing here can run definitions of kind {version.kind!r}", definition=version.id)
+                raise NotInstalled(
+                    f"nothing here can run definitions of kind {version.kind!r}",
+                    kind="program",
+                    name=version.kind,
+                    definition=version.id,
+                )
             edition = Edition(version.id, version.version, version.hash, compiler(version))
         _keep(self._editions, key, edition, self._capacity)
         return edition

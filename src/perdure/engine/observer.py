@@ -26,5 +26,8 @@ class Observer:
         """This worker cannot go on with the run: its log cannot be read, its definition is missing, or there is a
         bug."""
 
+    def handed_back(self, run: str, lacking: str) -> None:
+        """This worker does not have what the run needs next (the step 'charge'), and leaves it to others."""
+
     def trouble(self, where: str, problem: BaseException) -> None:
         """Something failed that will be tried again."""

@@ -24,11 +24,12 @@ import msgspec
 
 from perdure.engine.answers import Answer, Letter, OwnershipLost, StartRefused, give
 from perdure.engine.deciding import Bug, decide
+from perdure.engine.parking import is_for_others, may_park
 from perdure.engine.settling import go_back, reload, settle, undecide
 from perdure.engine.writing import SnapshotGauge, write_of
 from perdure.errors import CommitUnknown
 from perdure.kernel.kernel import Kernel
-from perdure.kernel.outlook import next_wake, outstanding
+from perdure.kernel.outlook import outstanding
 from perdure.kernel.state import RunState
 from perdure.kernel.turn import Turn
 from perdure.model.commands import Command, Proceed
@@ -37,6 +38,7 @@ from perdure.ports.journal import NewRun, Outcome, TurnWrite, Verdict
 
 if TYPE_CHECKING:
     from perdure.engine.execution import Execution
+    from perdure.engine.handlers import Lack
     from perdure.engine.runtime import Runtime
 
 _PROCEED: Letter = (Proceed(), None, 0)
@@ -60,6 +62,7 @@ class OwnedRun:
         "in_flight",
         "inbox_seen",
         "kernel",
+        "lack",
         "letters",
         "mailbox",
         "namespace",
@@ -108,6 +111,8 @@ class OwnedRun:
         self.unparks = False
         """It was parked here, and the first write takes it up again. Until that is durable nobody knows whether the run
         has not moved on elsewhere, so every first turn is written, also one that changes nothing."""
+        self.lack: Lack | None = None
+        """What the run needs and is not here: it is handed back when what executes here has ended."""
 
         self.in_flight: TurnWrite | None = None
         self.committing: asyncio.Future[Outcome] | None = None
@@ -165,7 +170,7 @@ class OwnedRun:
             try:
                 answers = decide(self, turn, letters)
                 effects = self._reissued() if self.fresh else turn.effects
-                park = self._may_park(effects, turn.at)
+                park = may_park(self, effects, turn.at)
                 if turn.events or park or self.unparks:
                     self._submit(turn, letters, answers, effects, park)
                     return
@@ -179,7 +184,7 @@ class OwnedRun:
             self._carry_out(effects)
             if self.starting:
                 return
-            if not self.mailbox:
+            if not self.mailbox and not (self.lack is not None and may_park(self, _NOTHING, turn.at)):
                 self._rest()
                 return
 
@@ -196,18 +201,6 @@ class OwnedRun:
         found = outstanding(self.kernel.program, self.state)
         known = self.children
         return [effect for effect in found if not isinstance(effect, StartChild) or effect.run not in known]
-
-    def _may_park(self, effects: Sequence[AnyEffect], now: int) -> bool:
-        """Nothing executes or is being fetched, and nothing is awaited that is near."""
-        state = self.state
-        if self.queued:
-            return True
-        if effects or state.executing or self.mailbox or self.pending:
-            return False
-        if state.final is not None:
-            return True
-        wake = next_wake(state)
-        return wake is None or wake > now + self.runtime.park_after
 
     # -- committing --------------------------------------------------------------------------------
 
@@ -226,7 +219,7 @@ class OwnedRun:
                 turn,
                 turn_id=runtime.turn_id(),
                 owner=None if park else runtime.worker,
-                wake_at=turn.at if self.queued else None,
+                wake_at=turn.at if park and is_for_others(self) else None,
                 new=self.new,
             )
         except Exception as problem:
@@ -293,7 +286,7 @@ class OwnedRun:
         if stays:
             self._carry_out(effects)
             if not self.starting:
-                self._go_on()
+                self.go_on()
 
     def clear_flight(self) -> None:
         self.in_flight = None
@@ -335,9 +328,11 @@ class OwnedRun:
 
     def _carry_out(self, effects: Sequence[AnyEffect]) -> None:
         runtime = self.runtime
+        is_leaving = self.lack is not None
         for effect in effects:
             if isinstance(effect, Execute):
-                runtime.runner.execute(self, effect.activation)
+                if not is_leaving:  # else it stays outstanding; the next owner executes it
+                    runtime.runner.execute(self, effect.activation)
             elif isinstance(effect, StopHandler):
                 runtime.runner.stop(self, effect.activation)
             elif isinstance(effect, StartChild):
@@ -355,7 +350,7 @@ class OwnedRun:
         if letter is not None:
             self.mailbox.append(letter)
         if not self.starting and not self.dropped:
-            self._go_on()
+            self.go_on()
 
     def fetched(self, letters: Sequence[Letter]) -> None:
         """Something that was being read is there."""
@@ -363,10 +358,10 @@ class OwnedRun:
         if not self.dropped:
             self.mailbox.extend(letters)
             if not self.busy:
-                self._go_on()
+                self.go_on()
 
-    def _go_on(self) -> None:
-        if self.mailbox or self._may_park(_NOTHING, self.runtime.time.now()):
+    def go_on(self) -> None:
+        if self.mailbox or may_park(self, _NOTHING, self.runtime.time.now()):
             self.take_turn()
         else:
             self._rest()

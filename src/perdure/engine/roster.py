@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from perdure.engine.answers import OwnershipLost, give
+from perdure.engine.parking import is_for_others
 from perdure.engine.writing import SnapshotGauge
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.state import RunState
 from perdure.ports.journal import TurnWrite
+from perdure.ports.ownership import VersionKey
 
 if TYPE_CHECKING:
     from perdure.engine.owned import OwnedRun
@@ -34,6 +36,8 @@ class Parked(msgspec.Struct, gc=False):
     children: set[str]
     gauge: SnapshotGauge
     size: int
+    is_at_rest: bool
+    """Nothing was to be done at once. Otherwise whoever takes it up must be told all that is outstanding."""
 
 
 class ParkedRuns:
@@ -67,9 +71,13 @@ class ParkedRuns:
         self._bytes -= parked.size
         return parked if seq is None or parked.state.seq == seq else None
 
-    def namespace_of(self, run: str) -> str | None:
+    def is_at_rest(self, run: str) -> bool:
+        """False also if it is not remembered."""
+        return run in self._runs and self._runs[run].is_at_rest
+
+    def version_of(self, run: str) -> VersionKey | None:
         parked = self._runs.get(run)
-        return parked.namespace if parked is not None else None
+        return (parked.namespace, parked.state.definition, parked.state.version) if parked is not None else None
 
 
 class Roster:
@@ -114,9 +122,13 @@ class Roster:
                     owned.children,
                     owned.gauge,
                     size,
+                    not is_for_others(owned),
                 )
             )
-            if write.wake_at is not None:
+            if owned.lack is not None:
+                if runtime.observer is not None:
+                    runtime.observer.handed_back(owned.run, str(owned.lack))
+            elif write.wake_at is not None:
                 runtime.claimer.expect(write.wake_at)
         for _, answer, _ in owned.mailbox:
             if answer is not None:

@@ -13,6 +13,7 @@ from perdure.engine.adoption import Adoption
 from perdure.engine.alarms import Alarms
 from perdure.engine.children import Children
 from perdure.engine.claims import Claimer
+from perdure.engine.declining import Declined
 from perdure.engine.dispatch import Dispatch
 from perdure.engine.execution import HandlerRunner
 from perdure.engine.handlers import NodeHandlers
@@ -64,7 +65,8 @@ class Runtime:
         self.worker = ""
         self._turn_prefix = ""
         self._turns = 0
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+        """In the order in which they began, not as a set, so that a simulation ends them in the same order again."""
         self.rename()
 
         self.loader = Loader(store.journal, store.blobs)
@@ -75,6 +77,7 @@ class Runtime:
         self.results = Results(self)
         self.alarms = Alarms(self)
         self.claimer = Claimer(self)
+        self.declined = Declined(self)
         self.adoption = Adoption(self)
         self.post = Post(self)
         self.dispatch = Dispatch(self)
@@ -100,8 +103,8 @@ class Runtime:
     def task(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Ended with the engine at the latest."""
         task = self.loop.create_task(work, context=self.context.copy())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard, context=self.context)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop, context=self.context)
         return task
 
     def _ended(self, task: asyncio.Task[Any]) -> None:

@@ -33,6 +33,11 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     loads: int = 32
     """Runs loaded from the store at the same time."""
 
+    decline: float = 60.0
+    """How long runs of a version are left to others after one of them needed what is not here."""
+    declines: int = 1_000
+    """Versions that may be left to others at once."""
+
     trial: float = 2.0
     """How long a step that gets its last chance is watched before the next one gets its."""
     slots: int = 1_000

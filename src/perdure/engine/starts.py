@@ -94,8 +94,8 @@ class Starts:
         thread: dict[str, Any] | None,
         limits: Limits,
     ) -> None:
-        """Raises StartRefused if it exists, NotFound if its definition does not. Never Busy: where there is no room
-        it is only stored, and whoever has room takes it up."""
+        """Raises StartRefused if it exists, NotFound if its definition does not, NotInstalled if that cannot be run
+        here. Never Busy: where there is no room it is only stored, and whoever has room takes it up."""
         runtime = self._runtime
         for _ in range(_TRIES):
             edition = await runtime.library.get(namespace, effect.definition, effect.version)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def take_back(runtime: Runtime, run: str, letter: Letter) -> bool:
-    """False: it is not remembered here."""
-    parked = runtime.roster.parked.pop(run)
+    """False: it is not remembered here, or was not parked but left to others, with something to do at once."""
+    remembered = runtime.roster.parked
+    parked = remembered.pop(run) if remembered.is_at_rest(run) else None
     if parked is None:
         return False
     owned = OwnedRun(

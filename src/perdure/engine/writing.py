@@ -65,7 +65,7 @@ def write_of(
         status=status_of(owned.kernel.program, state),
         owner=None if final else owner,
         unparks=owned.unparks,
-        wake_at=wake_at if wake_at is not None else next_wake(state) if state.timer_heap else None,
+        wake_at=_wake(state, wake_at) if not final else None,
         inbox_seen=owned.inbox_seen,
         new=new,
         snapshot=_snapshot(owned, turn, len(encoded.data)),
@@ -75,6 +75,10 @@ def write_of(
         attributes=attributes,
         result=_result(state) if final else None,
     )
+
+
+def _wake(state: RunState, wake_at: int | None) -> int | None:
+    return wake_at if wake_at is not None else next_wake(state) if state.timer_heap else None
 
 
 def _sends(turn: Turn, turn_id: str) -> list[Send]:

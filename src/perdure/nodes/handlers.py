@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from perdure.authoring.steps import Steps
-from perdure.engine.handlers import HandlerSpec
+from perdure.engine.handlers import HandlerSpec, Lack
+from perdure.model.values import Json
 from perdure.nodes import python
 
 
 def builtin_handlers(steps: Steps) -> dict[str, HandlerSpec]:
     """A fresh dict, to which an embedding program may add handlers of its own types."""
-    return {python.TYPE.name: HandlerSpec(steps.call, steps.is_blocking, kind=python.TYPE.kind.value)}
+
+    def lacks(config: Json) -> Lack | None:
+        name = config["step"]
+        return None if name in steps else Lack("step", name)
+
+    return {python.TYPE.name: HandlerSpec(steps.call, steps.is_blocking, kind=python.TYPE.kind.value, lacks=lacks)}

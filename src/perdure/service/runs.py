@@ -9,9 +9,9 @@ import msgspec
 
 from perdure.engine import Engine
 from perdure.engine.library import MAX_VERSION, Library
-from perdure.errors import HistoryUnreadable, IllegalCommand, InvalidInput, NotFound, RunEnded
+from perdure.errors import HistoryUnreadable, IllegalCommand, InvalidInput, NotFound, NotInstalled, RunEnded
 from perdure.kernel.kernel import Kernel
-from perdure.kernel.outlook import Reason, explain
+from perdure.kernel.outlook import Reason
 from perdure.kernel.signal_ids import is_known
 from perdure.kernel.state import RunState
 from perdure.model import commands as c
@@ -24,6 +24,7 @@ from perdure.ports.journal import Head
 from perdure.ports.runs import RunFilter
 from perdure.ports.store import Store
 from perdure.service.histories import read_history, rebuild
+from perdure.service.reasons import Reasons
 
 MOST = 2**63 - 1
 
@@ -54,6 +55,7 @@ class RunService:
         self._engine = engine
         self._store = store
         self._library = library
+        self._reasons = Reasons(engine, store, library)
 
     async def start(
         self,
@@ -141,13 +143,15 @@ class RunService:
 
     async def explain(self, namespace: str, run: str) -> Sequence[Reason]:
         """Also of a run that was set aside, whose log perhaps cannot be read at all."""
-        await self._head(namespace, run)
+        head = await self._head(namespace, run)
         aside = self._engine.set_aside.get(run)
         try:
             kernel, state = await self.state(namespace, run)
         except HistoryUnreadable as problem:
             return [_why_aside(aside or problem)]
-        reasons = explain(kernel.program, state, await self._store.ownership.now())
+        except NotInstalled as missing:
+            return await self._reasons.without_state(head, missing)
+        reasons = await self._reasons.of(head, kernel, state)
         return reasons if aside is None else [_why_aside(aside), *reasons]
 
     async def _send(self, namespace: str, run: str, command: c.Command) -> None:

@@ -52,7 +52,7 @@ def start(run: str, *, key: str | None = None, namespace: str = "default", **giv
         key=key,
         request_digest=run,
     )
-    return turn(run, 0, new=new, **given)
+    return turn(run, 0, **{"new": new} | given)
 
 
 def sleeper(run: str, wake_at: int, **given: Any) -> TurnWrite:

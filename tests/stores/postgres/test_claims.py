@@ -165,3 +165,32 @@ async def test_claims_and_wakes_use_their_indexes(store: PostgresStore, postgres
         assert "Seq Scan on runs" not in plan
         rows = await other.fetch(f"EXPLAIN {_SQL['next_wake']}")
         assert "using runs_due" in "\n".join(row[0] for row in rows)
+
+
+async def test_versions_that_are_declined_are_stepped_over_by_their_index(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    async with server(postgres_url) as other:
+        await other.execute(
+            """
+            INSERT INTO runs (seq, updated_at, epoch, turn_id, status, wake_at, due_at, id, namespace, definition,
+                              version, hash, program, created_at, trigger)
+            SELECT 1, 1, 1, 't', 'SLEEPING', n, n, 'run-' || n, 'default',
+                   CASE WHEN n > 19900 THEN 'd' || n % 10 ELSE 'declined' END, 1, 'h', 'flow', 1, 'api'
+            FROM generate_series(1, 20000) n
+            """
+        )
+        await other.execute("ANALYZE runs")
+        await store.ownership.renew("worker-a", HOUR)
+        declined = (["default"], ["declined"], [1])
+        arguments = ("worker-a", 100, None, "token", *declined)
+        rows = await other.fetch(f"EXPLAIN (ANALYZE, BUFFERS) {_SQL['claim_others']}", *arguments)
+        plan = "\n".join(row[0] for row in rows)
+        assert "runs_due_of" in plan
+        assert "runs_owner" in plan
+        assert "Seq Scan on runs" not in plan
+        assert await other.fetchval("SELECT count(*) FROM runs WHERE owner = 'worker-a'") == 100
+        rows = await other.fetch(f"EXPLAIN (ANALYZE) {_SQL['next_wake_of_others']}", *declined)
+        plan = "\n".join(row[0] for row in rows)
+        assert "runs_due_of" in plan
+        assert "Seq Scan on runs" not in plan

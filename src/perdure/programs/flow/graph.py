@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from perdure.errors import InvalidInput, NotFound
+from perdure.errors import InvalidInput, NotInstalled
 from perdure.expressions import Expression, compile_expression
 from perdure.kernel.program import Work
 from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, MilestoneDoc, NodeDoc
@@ -312,11 +312,13 @@ def bare(source: str) -> str:
 
 
 def compile_flow(document: FlowDocument, catalogue: Catalogue) -> Graph:
-    """The document must have been validated (`validate.py`). Raises NotFound for a node type that is not installed."""
+    """The document must have been validated (`validate.py`). Raises NotInstalled for a node type that is not here."""
     missing = sorted({node.type for node in document.nodes} - set(catalogue))
     if missing:
-        raise NotFound(
+        raise NotInstalled(
             f"the node type {missing[0]!r} is not installed here",
+            kind="node type",
+            name=missing[0],
             remedy="install the package that brings it, or update this worker",
             types=missing,
         )

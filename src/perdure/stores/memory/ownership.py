@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perdure.ports.hints import Hint
-from perdure.ports.ownership import Claimed
+from perdure.ports.ownership import Claimed, VersionKey
 from perdure.stores.memory.tables import FORGET_AFTER, Run, Tables
 
 
@@ -24,7 +24,7 @@ class MemoryOwnership:
         self._tables.renewed[worker] = now
         return True
 
-    async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
+    async def claim(self, worker: str, limit: int, declined: Sequence[VersionKey] = ()) -> Sequence[Claimed]:
         if not self._tables.has_lease(worker):
             return []
         now = self._tables.clock.now()
@@ -33,7 +33,7 @@ class MemoryOwnership:
         for run in self._tables.runs.values():
             if run.owner is not None and run.owner not in alive:
                 self._void(run)
-            if run.owner is None and run.wake_at is not None and run.wake_at <= now:
+            if run.owner is None and run.wake_at is not None and run.wake_at <= now and run.version not in declined:
                 due.append((run.wake_at, run.id, run))
         due.sort(key=lambda each: each[:2])
         return [self._take(worker, run) for _, _, run in due[:limit]]
@@ -56,14 +56,25 @@ class MemoryOwnership:
                 run.set_free(now, died=False, alive_until=now)
         self._tables.hints.give(Hint.DUE)
 
+    async def give_back(self, worker: str, claimed: Sequence[Claimed]) -> None:
+        for head in [one.head for one in claimed]:
+            run = self._tables.runs.get(head.run)
+            if run is None or (run.owner, run.epoch) != (worker, head.epoch):
+                continue
+            run.owner, now = None, self._tables.clock.now()
+            is_due = run.died or run.inbox_seq != head.inbox_seq or (run.wake_at is not None and run.wake_at <= now)
+            if is_due and run.closed_at is None:
+                run.wake_at = now
+        self._tables.hints.give(Hint.DUE)
+
     async def leave(self, worker: str) -> None:
         await self.release(worker, [run.id for run in self._tables.runs.values() if run.owner == worker])
         self._tables.workers.pop(worker, None)
         self._tables.renewed.pop(worker, None)
 
-    async def next_wake(self) -> int | None:
-        times = [run.wake_at for run in self._tables.runs.values() if run.owner is None and run.wake_at is not None]
-        return min(times, default=None)
+    async def next_wake(self, declined: Sequence[VersionKey] = ()) -> int | None:
+        unowned = [run for run in self._tables.runs.values() if run.owner is None and run.version not in declined]
+        return min((run.wake_at for run in unowned if run.wake_at is not None), default=None)
 
     async def now(self) -> int:
         return self._tables.clock.now()

@@ -13,6 +13,7 @@ from perdure.ports.definitions import Version
 from perdure.ports.hints import Hint, Hints
 from perdure.ports.inbox import Sent
 from perdure.ports.journal import Head, Message, NewRun, Row, TurnWrite
+from perdure.ports.ownership import VersionKey
 
 FORGET_AFTER = 7 * 24 * 60 * 60 * 1_000_000
 """How long the name of a dead worker is refused."""
@@ -46,6 +47,10 @@ class Run:
         self.closed_at = turn.at if turn.status in FINAL else None
         if turn.owner is None:
             self.died = False
+
+    @property
+    def version(self) -> VersionKey:
+        return self.new.namespace, self.new.definition, self.new.version
 
     def set_free(self, now: int, *, died: bool, alive_until: int | None) -> None:
         """Unowned, and due at once unless it is closed."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import asyncpg
 
 from perdure.ports.hints import Hint
-from perdure.ports.ownership import Claimed
+from perdure.ports.ownership import Claimed, VersionKey
 from perdure.stores.postgres.failures import AnswerLost
 from perdure.stores.postgres.hints import PostgresHints
 from perdure.stores.postgres.links import Pool, one
@@ -37,14 +37,15 @@ class PostgresOwnership:
     async def renew(self, worker: str, lease: int) -> bool:
         return bool(one(await self._renewals.fetch(_SQL["renew"], worker, lease, self._now())))
 
-    async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
+    async def claim(self, worker: str, limit: int, declined: Sequence[VersionKey] = ()) -> Sequence[Claimed]:
         found = await self._recover(worker) if worker in self._lost else []
         if len(found) >= limit:
             return found
         token = uuid.uuid4().hex
         try:
             with self._remembering(worker, token):
-                rows = await self._pool.fetch(_SQL["claim"], worker, limit - len(found), self._now(), token)
+                query, others = ("claim_others", _columns(declined)) if declined else ("claim", ())
+                rows = await self._pool.fetch(_SQL[query], worker, limit - len(found), self._now(), token, *others)
         except AnswerLost:
             if not found:
                 raise
@@ -83,14 +84,23 @@ class PostgresOwnership:
             if await self._pool.fetch(_SQL["release"], worker, list(runs[start : start + HAND_OVER]), self._now()):
                 self._hints.give(Hint.DUE)
 
+    async def give_back(self, worker: str, claimed: Sequence[Claimed]) -> None:
+        for start in range(0, len(claimed), HAND_OVER):
+            heads = [one.head for one in claimed[start : start + HAND_OVER]]
+            runs, epochs = [head.run for head in heads], [head.epoch for head in heads]
+            inbox_seqs = [head.inbox_seq for head in heads]
+            if await self._pool.fetch(_SQL["give_back"], worker, runs, epochs, inbox_seqs, self._now()):
+                self._hints.give(Hint.DUE)
+
     async def leave(self, worker: str) -> None:
         await self._renewals.fetch(_SQL["end_lease"], worker)
         while rows := await self._pool.fetch(_SQL["owned"], worker, HAND_OVER):
             await self.release(worker, [row["id"] for row in rows])
         await self.forget()
 
-    async def next_wake(self) -> int | None:
-        wake: int | None = one(await self._pool.fetch(_SQL["next_wake"]))
+    async def next_wake(self, declined: Sequence[VersionKey] = ()) -> int | None:
+        query, others = ("next_wake_of_others", _columns(declined)) if declined else ("next_wake", ())
+        wake: int | None = one(await self._pool.fetch(_SQL[query], *others))
         return wake
 
     async def now(self) -> int:
@@ -104,3 +114,8 @@ class PostgresOwnership:
 
 def _claimed(row: asyncpg.Record) -> Claimed:
     return Claimed(head_of(row), bool(row["died"]), row["alive_until"])
+
+
+def _columns(versions: Sequence[VersionKey]) -> tuple[list[str], list[str], list[int]]:
+    namespaces, definitions, numbers = zip(*versions, strict=True)
+    return list(namespaces), list(definitions), list(numbers)

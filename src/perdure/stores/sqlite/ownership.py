@@ -9,7 +9,7 @@ import apsw
 from perdure.model.values import decode_json, encode_json
 from perdure.ports.clock import Clock
 from perdure.ports.hints import Hint, Hints
-from perdure.ports.ownership import Claimed
+from perdure.ports.ownership import Claimed, VersionKey
 from perdure.stores.sqlite.heads import head_of
 from perdure.stores.sqlite.queries import queries
 from perdure.stores.sqlite.reader import Reader
@@ -45,13 +45,18 @@ class SqliteOwnership:
 
         return await self._writer.call(work)
 
-    async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
+    async def claim(self, worker: str, limit: int, declined: Sequence[VersionKey] = ()) -> Sequence[Claimed]:
+        others = encode_json(declined).decode()
+
         def work(connection: apsw.Connection) -> list[Claimed]:
             now = self._clock.now()
             if not _has_lease(connection, worker, now):
                 return []
             _void_dead(connection, now)
-            runs = connection.execute(_Q["due"], (now, limit)).get
+            if declined:
+                runs = connection.execute(_Q["due of others"], (now, limit, others)).get
+            else:
+                runs = connection.execute(_Q["due"], (now, limit)).get
             return _take(connection, worker, runs)
 
         return await self._writer.call(work)
@@ -81,6 +86,15 @@ class SqliteOwnership:
         await self._writer.call(work)
         self._hints.give(Hint.DUE)
 
+    async def give_back(self, worker: str, claimed: Sequence[Claimed]) -> None:
+        claims = encode_json([[one.head.run, one.head.epoch, one.head.inbox_seq] for one in claimed]).decode()
+
+        def work(connection: apsw.Connection) -> None:
+            connection.execute(_Q["give back"], (self._clock.now(), worker, claims))
+
+        await self._writer.call(work)
+        self._hints.give(Hint.DUE)
+
     async def leave(self, worker: str) -> None:
         def work(connection: apsw.Connection) -> None:
             connection.execute(_Q["release all"], (self._clock.now(), worker))
@@ -89,9 +103,13 @@ class SqliteOwnership:
         await self._writer.call(work)
         self._hints.give(Hint.DUE)
 
-    async def next_wake(self) -> int | None:
-        due: int | None = await self._reader.short(lambda connection: connection.execute(_Q["next wake"]).get)
-        return due
+    async def next_wake(self, declined: Sequence[VersionKey] = ()) -> int | None:
+        def look(connection: apsw.Connection) -> int | None:
+            if not declined:
+                return connection.execute(_Q["next wake"]).get  # type: ignore[no-any-return]
+            return connection.execute(_Q["next wake of others"], (encode_json(declined).decode(),)).get  # type: ignore[no-any-return]
+
+        return await self._reader.short(look)
 
     async def now(self) -> int:
         return self._clock.now()

@@ -13,6 +13,7 @@ The tests are coroutines (pytest-asyncio in `auto` mode runs them as they are) a
 
 from perdure.testing.contracts.blobs import BlobsContract
 from perdure.testing.contracts.claims import ClaimsContract
+from perdure.testing.contracts.declining import DecliningContract
 from perdure.testing.contracts.definitions import DefinitionsContract
 from perdure.testing.contracts.fencing import FencingContract
 from perdure.testing.contracts.hints import HintsContract
@@ -28,6 +29,7 @@ from perdure.testing.contracts.subject import ManualClock, Subject
 __all__ = [
     "BlobsContract",
     "ClaimsContract",
+    "DecliningContract",
     "DefinitionsContract",
     "FencingContract",
     "HintsContract",

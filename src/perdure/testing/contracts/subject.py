@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from perdure.model.statuses import FINAL, Status
 from perdure.ports.journal import Head, NewRun, Outcome, TurnWrite, Verdict
+from perdure.ports.ownership import VersionKey
 from perdure.ports.store import Store
 
 SECOND = 1_000_000
@@ -60,8 +61,8 @@ class Subject:
         for worker in workers or (ME, OTHER):
             assert await self.store.ownership.renew(worker, LEASE)
 
-    async def claim(self, worker: str = ME, limit: int = 100) -> list[str]:
-        return [claimed.head.run for claimed in await self.store.ownership.claim(worker, limit)]
+    async def claim(self, worker: str = ME, limit: int = 100, declined: Sequence[VersionKey] = ()) -> list[str]:
+        return [claimed.head.run for claimed in await self.store.ownership.claim(worker, limit, declined)]
 
 
 def verdicts(outcomes: Iterable[Outcome]) -> list[Verdict]:

@@ -31,6 +31,7 @@ class Site(Enum):
     REPEATED_REPORT = "what a handler reported is reported again later"
     HANDLER_FAILS = "a step fails"
     SUBSCRIBER_FAILS = "a subscriber does not take a message"
+    LACKING = "a worker leaves a run to others, because it lacks a step for a while"
 
 
 _COMMITS = {
@@ -54,10 +55,14 @@ class Misfortune:
         self.met: Counter[Site] = Counter()
 
     def strikes(self, site: Site, share: float) -> bool:
-        if site in self.active and self.chance.random() < share:
+        if self.befalls(site, share):
             self.met[site] += 1
             return True
         return False
+
+    def befalls(self, site: Site, share: float) -> bool:
+        """The same where it is counted elsewhere, when it has consequences."""
+        return site in self.active and self.chance.random() < share
 
     def commit_faults(self) -> dict[Fault, float]:
         return {fault: rate for fault, (site, rate) in _COMMITS.items() if site in self.active}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ from perdure.testing.simulate.world import World
 
 SIZES = {"small": (3, 4, 25.0), "medium": (4, 15, 60.0), "large": (6, 60, 180.0)}
 """Workers, runs, seconds of misfortune."""
+LEASE = 10.0
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -66,10 +68,15 @@ class Story:
             faulty.calm()
         skew = chance.choice([5.0, -5.0, 0.5, HOUR, -HOUR]) if m.strikes(Site.SKEW, 0.5) else 0.0
         app = Perdure(faulty, namespace=NAMESPACE)
-        self.world.register(app)
-        app._assemble()
-        settings = EngineSettings(lease=10, poll=1, stop_grace=1, grace=0.5, **drawn_settings(chance))
         worker = Worker(faulty, SimClock(skew=skew), m)
+        missing = None if calm or not m.befalls(Site.LACKING, 0.5) else chance.choice(list(self.world.steps()))
+        for name, step in self.world.steps().items():
+            if name == missing:
+                worker.lack(partial(app.register, step))
+            else:
+                app.register(step)
+        app._assemble()
+        settings = EngineSettings(lease=LEASE, poll=1, stop_grace=1, grace=0.5, **drawn_settings(chance))
         try:
             await worker.open(app.library, app.handlers, settings, self.world.hear, random.Random(chance.random()))
         except StoreError:
@@ -98,6 +105,8 @@ class Story:
                 await worker.pause(chance.choice([3, chance.uniform(9, 14), 25]))
             elif m.strikes(Site.CLOCK_SET, 0.5):
                 worker.clock.jump(chance.choice([HOUR, -HOUR, 5.0, -5.0]))
+            elif m.befalls(Site.LACKING, 0.3):
+                worker.equip()
 
     def _take_away(self, place: int) -> None:
         worker = self.workers[place]
@@ -126,6 +135,7 @@ class Story:
         if self.any_worker() is None:
             await self.open_worker(0, calm=True)
         wrong = await self._judge(app, clients)
+        await asyncio.sleep(LEASE + 2)  # what a dead worker had acquired, and be it a closed run, is free only then
         for worker in self.workers:
             if worker is not None:
                 self.misfortune.count(worker.store)
@@ -143,6 +153,7 @@ class Story:
         for worker in self.workers:
             if worker is not None:
                 worker.store.calm()
+                worker.equip()
 
     async def _judge(self, app: Perdure, clients: list[asyncio.Task[tuple[str, str, int]]]) -> list[str]:
         judge = Judge(app, self.world, self.clients)
@@ -170,6 +181,8 @@ def drawn_settings(chance: random.Random) -> dict[str, Any]:
         "loads": chance.choice([1, 32]),
         "turn_commands": chance.choice([1, 256]),
         "slots": chance.choice([1, 1_000, 1_000]),
+        "decline": chance.choice([0.5, 5.0, 60.0]),
+        "declines": chance.choice([1, 1_000]),
     }
 
 

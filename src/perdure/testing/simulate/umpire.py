@@ -23,7 +23,7 @@ from perdure.model import events as e
 from perdure.model.codec import decode_events
 from perdure.ports.clock import Clock
 from perdure.ports.journal import Head, Loaded, Outcome, Row, TurnWrite, Verdict
-from perdure.ports.ownership import Claimed
+from perdure.ports.ownership import Claimed, VersionKey
 from perdure.ports.store import Store
 
 
@@ -136,6 +136,9 @@ class Umpire:
     def released(self, worker: str, runs: Sequence[str]) -> None:
         for run in runs:
             self._released.update((run, epoch) for epoch, holder in self._holders[run].items() if holder == worker)
+
+    def given_back(self, claimed: Sequence[Claimed]) -> None:
+        self._released.update((one.head.run, one.head.epoch) for one in claimed)
 
     def claimed(self, worker: str, claimed: Claimed) -> None:
         head, now = claimed.head, self._clock.now()
@@ -263,8 +266,8 @@ class _Ownership(_Port):
             self._umpire.renewed(worker, lease)
         return renewed
 
-    async def claim(self, worker: str, limit: int) -> Sequence[Claimed]:
-        found: Sequence[Claimed] = await self._port.claim(worker, limit)
+    async def claim(self, worker: str, limit: int, declined: Sequence[VersionKey] = ()) -> Sequence[Claimed]:
+        found: Sequence[Claimed] = await self._port.claim(worker, limit, declined)
         for one in found:
             self._umpire.claimed(worker, one)
         return found
@@ -278,6 +281,10 @@ class _Ownership(_Port):
     async def release(self, worker: str, runs: Sequence[str]) -> None:
         self._umpire.released(worker, runs)
         await self._port.release(worker, runs)
+
+    async def give_back(self, worker: str, claimed: Sequence[Claimed]) -> None:
+        self._umpire.given_back(claimed)
+        await self._port.give_back(worker, claimed)
 
     async def leave(self, worker: str) -> None:
         self._umpire.left(worker)

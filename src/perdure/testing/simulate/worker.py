@@ -24,6 +24,14 @@ Call: TypeAlias = Callable[[Engine], Awaitable[Any]]
 HOUR = 3600.0
 
 
+class _Watch(Observer):
+    def __init__(self, misfortune: Misfortune) -> None:
+        self._misfortune = misfortune
+
+    def handed_back(self, run: str, lacking: str) -> None:
+        self._misfortune.met[Site.LACKING] += 1
+
+
 class Worker:
     def __init__(self, store: FaultyStore, clock: SimClock, misfortune: Misfortune) -> None:
         self.store = store
@@ -32,6 +40,7 @@ class Worker:
         self._misfortune = misfortune
         self._relay: Relay
         self._again: list[asyncio.Task[None]] = []
+        self._missing: list[Callable[[], None]] = []
         self._death: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def open(
@@ -48,7 +57,7 @@ class Worker:
             handlers,
             clock=self.clock,
             settings=settings,
-            observer=Observer(),
+            observer=_Watch(self._misfortune),
             chance=chance,
         )
         await self.engine.open()
@@ -57,6 +66,15 @@ class Worker:
         self._relay = Relay(self.store, self.engine.worker, observer=Observer())
         self._relay.subscribe("*", hear)
         self._relay.open()
+
+    def lack(self, get: Callable[[], None]) -> None:
+        """It is without something, until `equip` gets it."""
+        self._missing.append(get)
+
+    def equip(self) -> None:
+        while self._missing:
+            self._missing.pop()()
+            self.engine.equipped()
 
     async def ask(self, call: Call) -> Any:
         """What the engine answers; ConnectionResetError if it dies before."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
-from perdure.assembly import Perdure
 from perdure.engine import ActivationError
 from perdure.engine.relay import Delivered
 from perdure.kernel.backoff import fraction
@@ -26,8 +26,8 @@ class World:
         self.heard: dict[str, int] = {}
         """Messages that were taken, by id, in the order in which they first were."""
 
-    def register(self, app: Perdure) -> None:
-        app.register(self.add, self.slow, self.flaky, self.picky, self.undo)
+    def steps(self) -> dict[str, Callable[..., Any]]:
+        return {step.__name__: step for step in (self.add, self.slow, self.flaky, self.picky, self.undo)}
 
     async def _act(self, ctx: Any, span: float) -> None:
         self._umpire.acts(ctx.run_id, ctx.activation_id, ctx.attempt)

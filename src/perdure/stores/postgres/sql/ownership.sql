@@ -38,10 +38,69 @@ WITH RECURSIVE clock AS MATERIALIZED (
     UPDATE runs r SET owner = NULL, epoch = r.epoch + 1
     WHERE r.id = ANY (ARRAY(SELECT o.id FROM orphaned o WHERE o.closed))
 ), taken AS (
-    UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4, died = r.owner IS NOT NULL,
+    UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4,
+        died = r.owner IS NOT NULL OR r.claim IS NOT DISTINCT FROM 'untold',
         alive_until = CASE WHEN r.owner IS NULL THEN r.alive_until
                            ELSE (SELECT w.renewed_at FROM workers w WHERE w.id = r.owner) END
     WHERE r.id = ANY (ARRAY(SELECT o.id FROM orphaned o WHERE NOT o.closed UNION ALL SELECT d.id FROM due d))
+    RETURNING r.*
+)
+SELECT * FROM taken ORDER BY wake_at NULLS FIRST, id
+
+-- name: claim_others
+-- The same for a worker that declines some versions ($5, $6, $7). Of what is due it looks at the first few of each other
+-- version: that costs as much as there are versions with unowned runs, not as there are runs. The dead's runs of declined
+-- versions are set free for others, their death to be told yet ('untold').
+WITH RECURSIVE clock AS MATERIALIZED (
+    SELECT coalesce($3::bigint, perdure_now()) AS now
+), me AS MATERIALIZED (
+    SELECT FROM workers w WHERE w.id = $1 AND w.lease_until > (SELECT now FROM clock)
+), owners (id) AS (
+    (SELECT r.owner FROM runs r WHERE r.owner IS NOT NULL AND EXISTS (SELECT FROM me) ORDER BY r.owner LIMIT 1)
+    UNION ALL
+    SELECT (SELECT r.owner FROM runs r WHERE r.owner > o.id AND r.owner IS NOT NULL ORDER BY r.owner LIMIT 1)
+    FROM owners o WHERE o.id IS NOT NULL
+), ended AS (
+    UPDATE workers w SET lease_until = 0
+    WHERE w.id IN (SELECT o.id FROM owners o) AND w.lease_until > 0 AND w.lease_until <= (SELECT now FROM clock)
+    RETURNING w.id
+), dead AS MATERIALIZED (
+    SELECT e.id FROM ended e
+    UNION ALL
+    SELECT o.id FROM owners o LEFT JOIN workers w ON w.id = o.id WHERE o.id IS NOT NULL AND coalesce(w.lease_until, 0) = 0
+), declined AS MATERIALIZED (
+    SELECT * FROM unnest($5::text[], $6::text[], $7::integer[]) AS d (namespace, definition, version)
+), orphaned AS MATERIALIZED (
+    SELECT r.id, r.closed_at IS NULL AND (r.namespace, r.definition, r.version) NOT IN (SELECT * FROM declined) AS mine
+    FROM runs r
+    WHERE r.owner = ANY (ARRAY(SELECT d.id FROM dead d)) LIMIT $2 FOR UPDATE SKIP LOCKED
+), first AS MATERIALIZED (
+    SELECT f.id FROM unowned_versions v CROSS JOIN LATERAL (
+        SELECT r.id, r.due_at FROM runs r
+        WHERE r.namespace = v.namespace AND r.definition = v.definition AND r.version = v.version
+          AND r.due_at <= (SELECT now FROM clock)
+        ORDER BY r.due_at LIMIT $2
+    ) f
+    WHERE EXISTS (SELECT FROM me) AND (v.namespace, v.definition, v.version) NOT IN (SELECT * FROM declined)
+    ORDER BY f.due_at LIMIT greatest($2 - (SELECT count(*) FROM orphaned o WHERE o.mine), 0)
+), due AS MATERIALIZED (
+    SELECT r.id FROM runs r
+    WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f)) AND r.due_at <= (SELECT now FROM clock) FOR UPDATE SKIP LOCKED
+), freed AS (
+    UPDATE runs r SET
+        owner = NULL,
+        epoch = r.epoch + 1,
+        claim = CASE WHEN r.closed_at IS NULL THEN 'untold' END,
+        alive_until = (SELECT w.renewed_at FROM workers w WHERE w.id = r.owner),
+        wake_at = CASE WHEN r.closed_at IS NULL THEN least(r.wake_at, (SELECT now FROM clock)) END,
+        due_at = CASE WHEN r.closed_at IS NULL THEN least(r.wake_at, (SELECT now FROM clock)) END
+    WHERE r.id = ANY (ARRAY(SELECT o.id FROM orphaned o WHERE NOT o.mine))
+), taken AS (
+    UPDATE runs r SET owner = $1, epoch = r.epoch + 1, due_at = NULL, claim = $4,
+        died = r.owner IS NOT NULL OR r.claim IS NOT DISTINCT FROM 'untold',
+        alive_until = CASE WHEN r.owner IS NULL THEN r.alive_until
+                           ELSE (SELECT w.renewed_at FROM workers w WHERE w.id = r.owner) END
+    WHERE r.id = ANY (ARRAY(SELECT o.id FROM orphaned o WHERE o.mine UNION ALL SELECT d.id FROM due d))
     RETURNING r.*
 )
 SELECT * FROM taken ORDER BY wake_at NULLS FIRST, id
@@ -67,7 +126,8 @@ WITH clock AS MATERIALIZED (
     FROM locked l WHERE w.id = l.owner AND w.lease_until > 0 AND w.lease_until <= (SELECT now FROM clock)
     RETURNING w.id
 ), free AS MATERIALIZED (
-    SELECT l.id, CASE WHEN l.owner = $1 THEN l.died ELSE l.owner IS NOT NULL END AS died,
+    SELECT l.id, CASE WHEN l.owner = $1 THEN l.died
+                      ELSE l.owner IS NOT NULL OR l.claim IS NOT DISTINCT FROM 'untold' END AS died,
            CASE WHEN l.owner IS NULL OR l.owner = $1 THEN l.alive_until ELSE w.renewed_at END AS alive_until
     FROM locked l LEFT JOIN seen s ON s.owner = l.owner LEFT JOIN workers w ON w.id = s.owner
     WHERE l.owner IS NULL
@@ -95,6 +155,23 @@ UPDATE runs r SET
 FROM clock c WHERE r.id = ANY (ARRAY(SELECT m.id FROM mine m))
 RETURNING r.id
 
+-- name: give_back
+-- $2, $3, $4: the runs, their epochs, and the `inbox_seq` that the claim had told of. The array is there for the planner.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($5::bigint, perdure_now()) AS now
+), mine AS MATERIALIZED (
+    SELECT r.id, CASE WHEN r.closed_at IS NULL AND (r.died OR r.inbox_seq <> c.inbox_seq OR r.wake_at <= t.now) THEN t.now
+                      ELSE r.wake_at END AS wake_at
+    FROM clock t CROSS JOIN unnest($2::text[], $3::bigint[], $4::bigint[]) AS c (run, epoch, inbox_seq)
+    JOIN runs r ON r.id = c.run AND r.id = ANY ($2::text[])
+    WHERE r.epoch = c.epoch AND r.owner = $1 ORDER BY r.id FOR UPDATE OF r
+)
+UPDATE runs r SET
+    owner = NULL, claim = CASE WHEN r.died THEN 'untold' END, wake_at = m.wake_at,
+    due_at = CASE WHEN r.closed_at IS NULL THEN m.wake_at END
+FROM mine m WHERE r.id = m.id AND r.id = ANY (ARRAY(SELECT m.id FROM mine m))
+RETURNING r.id
+
 -- name: owned
 SELECT id FROM runs WHERE owner = $1 LIMIT $2
 
@@ -110,6 +187,15 @@ WHERE w.renewed_at < coalesce($1::bigint, perdure_now()) - 604800000000
 
 -- name: next_wake
 SELECT due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1
+
+-- name: next_wake_of_others
+SELECT min(f.due_at) FROM unowned_versions v CROSS JOIN LATERAL (
+    SELECT r.due_at FROM runs r
+    WHERE r.namespace = v.namespace AND r.definition = v.definition AND r.version = v.version AND r.due_at IS NOT NULL
+    ORDER BY r.due_at LIMIT 1
+) f
+WHERE (v.namespace, v.definition, v.version)
+      NOT IN (SELECT * FROM unnest($1::text[], $2::text[], $3::integer[]))
 
 -- name: now
 SELECT perdure_now()

@@ -56,6 +56,24 @@ SELECT json_group_array(id) FROM (
     LIMIT ?2
 );
 
+-- name: due of others
+-- The first few of each version that is not declined: it costs as much as there are versions with unowned runs, not as
+-- there are runs.
+SELECT json_group_array(id) FROM (
+    SELECT due.value ->> 1 AS id
+    FROM unowned_versions AS v CROSS JOIN json_each((
+        SELECT json_group_array(json_array(wake_at, id)) FROM (
+            SELECT wake_at, id FROM runs AS r
+            WHERE r.owner IS NULL AND r.wake_at IS NOT NULL AND r.wake_at <= ?1
+              AND r.namespace = v.namespace AND r.definition = v.definition AND r.version = v.version
+            ORDER BY r.wake_at LIMIT ?2
+        ))) AS due
+    WHERE (v.namespace, v.definition, v.version)
+          NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?3))
+    ORDER BY due.value ->> 0, id
+    LIMIT ?2
+);
+
 -- name: owner
 SELECT owner FROM runs WHERE id = ?;
 
@@ -76,6 +94,14 @@ SET owner = NULL, died = 0, alive_until = ?1,
     wake_at = CASE WHEN closed_at IS NULL THEN min(coalesce(wake_at, ?1), ?1) END
 WHERE owner = ?2 AND id IN (SELECT value FROM json_each(?3));
 
+-- name: give back
+UPDATE runs
+SET owner = NULL,
+    wake_at = CASE WHEN closed_at IS NULL AND (died OR inbox_seq <> c.value ->> 2 OR wake_at <= ?1) THEN ?1
+                   ELSE wake_at END
+FROM json_each(?3) AS c
+WHERE runs.id = c.value ->> 0 AND epoch = c.value ->> 1 AND owner = ?2;
+
 -- name: release all
 UPDATE runs
 SET owner = NULL, died = 0, alive_until = ?1,
@@ -84,3 +110,10 @@ WHERE owner = ?2;
 
 -- name: next wake
 SELECT min(wake_at) FROM runs WHERE owner IS NULL AND wake_at IS NOT NULL;
+
+-- name: next wake of others
+SELECT min((SELECT min(r.wake_at) FROM runs AS r
+            WHERE r.owner IS NULL AND r.wake_at IS NOT NULL
+              AND r.namespace = v.namespace AND r.definition = v.definition AND r.version = v.version))
+FROM unowned_versions AS v
+WHERE (v.namespace, v.definition, v.version) NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1));
