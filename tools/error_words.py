@@ -297,4 +297,11 @@ PROBLEMS: dict[str, Words] = {
         "Refer to each subschema from fewer branches; let one branch alone lead back.",
     ),
     "BAD_SCHEMA": ("`input_schema` is no JSON Schema.", "See the message. References lead nowhere outside."),
+    "GROOVY_SYNTAX": ("A Groovy script that does not make sense from here on.", "`line` and `column` say where."),
+    "GROOVY_UNSUPPORTED": (
+        "Something of Groovy that is not translated.",
+        "Write that line in other words; see the page about Groovy.",
+    ),
+    "GROOVY_NAME_UNKNOWN": ("A name that the script never defines.", "Define it with `def`, or correct it."),
+    "GROOVY_LIMIT": ("A Groovy script that is too long or nested too deeply.", "Divide it."),
 }
