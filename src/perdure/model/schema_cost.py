@@ -37,7 +37,7 @@ class _Edge(NamedTuple):
     """Names that `.*` does not mean."""
 
 
-class _Refused(Exception):
+class _TooCostly(Exception):
     def __init__(self, node: int, message: str, remedy: str) -> None:
         super().__init__(message)
         self.costly = (node, message, remedy)
@@ -49,7 +49,7 @@ def why_costly(schema: Any) -> Costly | None:
     try:
         survey.read()
         survey.weigh()
-    except _Refused as refused:
+    except _TooCostly as refused:
         node, message, remedy = refused.costly
         return Costly(survey.pointers[node], message, remedy)
     except RecursionError:
@@ -167,7 +167,7 @@ class _Survey:
             outer = [[edge for edge in self.edges[node] if component[edge.target] != number] for node in nodes]
             width[number] = sum(1 + _width([(e, width[component[e.target]]) for e in each]) for each in outer)
             if width[number] > WIDEST:
-                raise _Refused(
+                raise _TooCostly(
                     nodes[0],
                     f"one value could need more than {WIDEST:,} evaluations here",
                     "Refer to each subschema from fewer branches of anyOf, allOf and oneOf.",
@@ -178,7 +178,7 @@ class _Survey:
             if inner and any(leads[each] for each in beyond):
                 crossings[number] += self._branches_out(nodes, component, leads)
                 if crossings[number] > _CROSSINGS:
-                    raise _Refused(nodes[0], "recursions for the same place lead into one another", _ONE_WAY)
+                    raise _TooCostly(nodes[0], "recursions for the same place lead into one another", _ONE_WAY)
 
     def _check_going_down(self, nodes: list[int], component: list[int]) -> None:
         number = component[nodes[0]]
@@ -187,7 +187,7 @@ class _Survey:
             for at, (one, times) in enumerate(ways):
                 if times > 1 or any(_overlap(one, other) for other, _ in ways[at + 1 :]):
                     told = "the schema comes back to itself along two branches for the same part of a value"
-                    raise _Refused(node, told, _ONE_WAY)
+                    raise _TooCostly(node, told, _ONE_WAY)
 
     def _branches_out(self, nodes: list[int], component: list[int], leads: dict[int, bool]) -> bool:
         """Whether a part of a value that leads back also leads into another recursion."""
@@ -206,7 +206,7 @@ class _Survey:
 
         def walk(at: int, spent: int) -> None:
             if at in on_the_way:
-                raise _Refused(at, "the schema refers to itself for the same value", _GO_DOWN)
+                raise _TooCostly(at, "the schema refers to itself for the same value", _GO_DOWN)
             on_the_way.add(at)
             for edge in self.edges[at]:
                 if not wanted(edge.target):
@@ -217,7 +217,7 @@ class _Survey:
                     walk(edge.target, spent + 1)
             on_the_way.discard(at)
             if sum(found.values()) > WIDEST:
-                raise _Refused(at, "the schema comes back to itself along very many branches", _ONE_WAY)
+                raise _TooCostly(at, "the schema comes back to itself along very many branches", _ONE_WAY)
 
         walk(node, 0)
         return list(found.items())
