@@ -54,6 +54,13 @@ DIFFERENCES = {
             ours="java.lang",
         ),
     ],
+    "an exception as a result is its text": [
+        Case(
+            "try { null.a } catch (e) { [error: e] }",
+            {"error": "NullPointerException: Cannot get property 'a' on null object"},
+            ours="an object of Java",
+        ),
+    ],
     "what has no order is not compared": [
         Case("'a' < 1", fails="ClassCastException", ours="Groovy takes a single letter for a number"),
         Case("[1, 'a'].sort()", fails="ClassCastException", ours="Groovy sorts these by hash"),

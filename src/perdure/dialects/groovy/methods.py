@@ -31,7 +31,7 @@ METHODS: Final[dict[str, tuple[Form, ...]]] = {
     # everything
     "toString": (Form("text"),),
     "equals": (Form("equal", 1, 1),),
-    "compareTo": (Form("compare", 1, 1),),
+    "compareTo": (Form("compare_to", 1, 1),),
     "plus": (Form("plus", 1, 1),),
     "minus": (Form("minus", 1, 1),),
     "multiply": (Form("times", 1, 1),),
@@ -52,7 +52,7 @@ METHODS: Final[dict[str, tuple[Form, ...]]] = {
     "indexOf": (Form("index_of", 1, 2),),
     "lastIndexOf": (Form("last_index_of", 1, 1),),
     "count": (Form("count_of", 1, 1), Form("count_where", closure="element")),
-    "toList": (Form("collect"),),
+    "toList": (Form("listed"),),
     # with a closure
     "each": (Form("each", closure="action"),),
     "eachWithIndex": (Form("each_with_index", closure="indexed"),),

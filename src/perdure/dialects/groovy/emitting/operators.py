@@ -9,16 +9,17 @@ from perdure.dialects.groovy.emitting.base import NOTHING
 from perdure.dialects.groovy.emitting.values import Values
 from perdure.dialects.groovy.syntax import (
     Binary,
+    Call,
     Chain,
     Choose,
     Constant,
     Convert,
     Expression,
     Fraction,
+    Index,
     InstanceOf,
-    ListOf,
-    MapOf,
-    Text,
+    Name,
+    Property,
     Type,
     Unary,
 )
@@ -55,11 +56,12 @@ class Operators(Values):
         return NOTHING  # refused by the parser
 
     def _equality(self, node: Binary) -> str:
-        """Where one side is null, true, false or a text, Python's own comparison says the same and reads better."""
+        """Where a variable or the like is compared with null, true, false or a text, Python's own comparison says the
+        same and reads better. (A literal on both sides would make Python suspicious of `is`.)"""
         left, right = self.expression(node.left), self.expression(node.right)
         negated = node.op == "!="
         for constant, other in ((node.right, node.left), (node.left, node.right)):
-            if not isinstance(constant, Constant) or isinstance(other, Constant | Fraction | ListOf | MapOf | Text):
+            if not isinstance(constant, Constant) or not isinstance(other, Name | Property | Index | Call):
                 continue
             if constant.value is None or isinstance(constant.value, bool):
                 value = left if other is node.left else right

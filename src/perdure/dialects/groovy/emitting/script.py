@@ -9,7 +9,7 @@ from perdure.dialects.groovy import limits
 from perdure.dialects.groovy.emitting.lines import NO_LINE, Lines, Row, marked
 from perdure.dialects.groovy.emitting.names import Scope
 from perdure.dialects.groovy.emitting.statements import Statements
-from perdure.dialects.groovy.library import prelude_for
+from perdure.dialects.groovy.library import JSON_KEEPERS, prelude_for
 from perdure.dialects.groovy.methods import Form
 from perdure.dialects.groovy.refusals import Refusals
 from perdure.dialects.groovy.syntax import (
@@ -84,7 +84,9 @@ class Emitter(Statements):
     def assembled(self) -> Written:
         names = sorted(self.read)
         parameters = [self.root.variables[name].python for name in names]
-        self.used.add("as_json")
+        result = f"script({', '.join(names)})"
+        if not self.used <= JSON_KEEPERS:
+            result = self.call("as_json", result)
         whole = Lines()
         for line in [HEADER, *prelude_for(self.used).splitlines(), ""]:
             whole.rows.append(Row(0, NO_LINE, line))
@@ -95,7 +97,7 @@ class Emitter(Statements):
             whole.block_line(NO_LINE, "pass")
         whole.include(self.script.lines)
         whole.rows.append(Row(0, NO_LINE, ""))
-        whole.add(NO_LINE, f"as_json(script({', '.join(names)}))")
+        whole.add(NO_LINE, result)
         return Written("\n".join([*whole.written(), ""]), frozenset(names), [row.origin for row in whole.rows])
 
 

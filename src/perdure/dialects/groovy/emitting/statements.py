@@ -165,10 +165,10 @@ class Statements(Assignments):
         loops = [loop for loop in self.function.loops if not loop.is_switch]
         if word == "break" and self.function.loops and self.function.loops[-1].is_switch:
             self.refuse(node, "break in the middle of a case", "put the rest of the case into an else")
-        elif not loops:
+        elif not loops and not self.refusals.has_syntax:  # otherwise the loop may be what could not be read
             remedy = "in a closure, return goes on with the next element; use for (x in …) or find to stop"
             self.wrong(node, f"{word} is not inside a loop", remedy)
-        else:
+        elif loops:
             if word == "continue":
                 self._advance(loops[-1])
             self.lines.add(node.line, word)
@@ -277,6 +277,7 @@ class Statements(Assignments):
         if not self.is_free(catch.name):
             self.wrong(catch, f"{catch.name} is declared twice", "use another name")
         variable = self.scope.declare(catch.name)
+        self.used.add("as_json")  # the exception may be the result
         self.lines.add(catch.line, f"{variable.python} = {error}")
         self.body(catch.body, gives_value=gives_value)
 

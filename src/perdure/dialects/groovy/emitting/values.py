@@ -51,7 +51,7 @@ class Values(Base):
         return f"{{{', '.join(entries)}}}"
 
     def _key(self, node: Expression) -> str:
-        if isinstance(node, Constant | Text):
+        if isinstance(node, Text) or (isinstance(node, Constant) and isinstance(node.value, str)):
             return self.expression(node)
         return self.call("key_for", self.expression(node))
 

@@ -7,13 +7,17 @@ from typing import Final
 from perdure.dialects.groovy.parsing.control import Control
 from perdure.dialects.groovy.refusals import Unreadable, Unsupported, UnsupportedDefinition
 from perdure.dialects.groovy.syntax import (
+    Arm,
     Assert,
     Break,
     Call,
+    Closure,
+    Constant,
     Continue,
     Declare,
     DeclareSeveral,
     Evaluate,
+    If,
     Method,
     Name,
     Parameter,
@@ -74,8 +78,7 @@ class Parser(Control):
                 raise self._left_over()
         except Unreadable as fault:
             fault.note(self.refusals)
-            self._skip_statement(start, looks_inside=fault.looks_inside)
-            return []
+            return self._skip_statement(start, looks_inside=fault.looks_inside)
         else:
             return found
 
@@ -95,22 +98,24 @@ class Parser(Control):
             return Unsupported(before, "a label", "put the loop into a closure and return from it")
         return Unreadable(token, f"{token.shown} is not expected here")
 
-    def _skip_statement(self, start: int, *, looks_inside: bool) -> None:
-        """To the end of the statement that began at `start`. Blocks that nobody has looked at yet are looked at, so
-        that their problems are told too; what was read once is not read again."""
+    def _skip_statement(self, start: int, *, looks_inside: bool) -> list[Statement]:
+        """To the end of the statement that began at `start`. Its blocks that nobody has looked at yet are the result,
+        so that their problems are told too; what was read once is not read again."""
+        found: list[Statement] = []
         depth = self._opened_since(start)
         while self.token.kind != "end":
             token, here = self.token, self.index
             if depth <= 0 and (token.kind == "newline" or token.is_op(";", "}")) and here > start:
-                return
+                break
             if looks_inside and depth <= 0 and token.is_op("{"):
                 try:
-                    self.closure()
+                    found.append(_block(self.closure()))
                 except Unreadable as fault:
                     fault.note(self.refusals)
             if self.index == here:
                 self.advance()
             depth += self._opened_since(here)
+        return found
 
     def _opened_since(self, start: int) -> int:
         """How many brackets were opened and not closed between there and here."""
@@ -265,3 +270,9 @@ class Parser(Control):
         if isinstance(value, Name) and self.token.is_op(":"):
             raise Unsupported(token, "a label", "put the loop into a closure and return from it")
         return [Evaluate(token.line, token.column, value)]
+
+
+def _block(closure: Closure) -> Statement:
+    """Statements whose surroundings are unreadable, in a form in which they can be looked at."""
+    line, column = closure.line, closure.column
+    return If(line, column, [Arm(line, column, Constant(line, column, True), closure.body)], [])

@@ -43,34 +43,46 @@ def property_of(value: Any, name: str) -> Any:
 
 def spread_prop(value: Any, name: str) -> Any:
     """`list*.name`"""
-    if value is None:
-        return None
-    items = list(value.items()) if isinstance(value, dict) else value
-    if not isinstance(items, list):
-        return [property_of(value, name)]
-    return [None if item is None else property_of(item, name) for item in items]
+    return spread_call(value, lambda item: property_of(item, name))
 
 
 def spread_call(value: Any, function: Any) -> Any:
     """`list*.method()`"""
     if value is None:
         return None
-    items = list(value.items()) if isinstance(value, dict) else value
-    if not isinstance(items, list):
-        return [function(value)]
-    return [None if item is None else function(item) for item in items]
+    return [None if item is None else function(item) for item in items_of(value)]
+
+
+def items_of(value: Any) -> list[Any]:
+    """What a loop goes through; a copy, so that the loop may change what it goes through."""
+    if isinstance(value, list):
+        return value[:]
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, str):
+        return list(value)
+    return [] if value is None else [value]
 
 
 def key_for(index: Any) -> Any:
-    if isinstance(index, (list, dict)):
-        raise failure("IllegalArgumentException", "a list or a map cannot be a key here")
+    """A key that is about to be put into a map."""
+    if isinstance(index, (list, dict, tuple)):
+        raise failure("IllegalArgumentException", "a list, a map or an entry cannot be a key here")
     return index
+
+
+def has_key(value: Any, index: Any) -> bool:
+    return not isinstance(index, (list, dict, tuple)) and index in value
+
+
+def get_key(value: Any, index: Any, default: Any = None) -> Any:
+    return value[index] if has_key(value, index) else default
 
 
 def item_at(value: Any, index: Any) -> Any:
     """`value[index]`"""
     if isinstance(value, dict):
-        return value.get(key_for(index))
+        return get_key(value, index)
     if isinstance(index, str):
         return property_of(value, index)
     if isinstance(value, (list, str)):

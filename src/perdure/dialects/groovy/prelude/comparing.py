@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from perdure.dialects.groovy.prelude.failures import class_name, failure
+from perdure.dialects.groovy.prelude.failures import bad_argument, class_name, failure, no_method
 from perdure.dialects.groovy.prelude.numbers import alike, are_numbers, is_number
 
 
@@ -41,7 +41,7 @@ def is_in(value: Any, candidates: Any) -> bool:
     if isinstance(candidates, list):
         return holds(candidates, value)
     if isinstance(candidates, dict):
-        return not isinstance(value, (list, dict)) and bool(candidates.get(value))
+        return not isinstance(value, (list, dict, tuple)) and bool(candidates.get(value))
     return equal(candidates, value)
 
 
@@ -52,9 +52,18 @@ def compare(left: Any, right: Any) -> int:
     if are_numbers(left, right):
         left, right = alike(left, right)
     elif not have_an_order(left, right):
-        kind = "GroovyRuntimeException" if isinstance(left, (list, dict)) else "ClassCastException"
+        kind = "GroovyRuntimeException" if isinstance(left, (list, dict, tuple)) else "ClassCastException"
         raise failure(kind, "Cannot compare a " + class_name(left) + " with a " + class_name(right))
     return int(left > right) - int(left < right)
+
+
+def compare_to(value: Any, other: Any) -> int:
+    """`compareTo`, unlike `<=>`, asks for two values."""
+    if value is None:
+        raise no_method(value, "compareTo")
+    if other is None:
+        raise bad_argument(value, "compareTo", other)
+    return compare(value, other)
 
 
 def have_an_order(left: Any, right: Any) -> bool:

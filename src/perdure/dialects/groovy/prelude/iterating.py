@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from perdure.dialects.groovy.prelude.access import key_for
+from perdure.dialects.groovy.prelude.access import items_of, key_for
 from perdure.dialects.groovy.prelude.comparing import compare, holds, in_order, merge_sorted, order
-from perdure.dialects.groovy.prelude.failures import bad_argument, failure, no_method
+from perdure.dialects.groovy.prelude.failures import class_name, failure, no_method
 from perdure.dialects.groovy.prelude.operators import sum_of_two
 
 
-def items_of(value: Any) -> list[Any]:
-    """What a loop goes through; a copy, so that the loop may change what it goes through."""
-    if isinstance(value, list):
-        return value[:]
-    if isinstance(value, dict):
-        return list(value.items())
-    if isinstance(value, str):
-        return list(value)
-    return [] if value is None else [value]
-
-
 def members(value: Any, method: str) -> list[Any]:
-    """The same where null has no such method."""
-    if not isinstance(value, (list, dict, str)):
+    """The same for methods that only lists and maps have."""
+    if not isinstance(value, (list, dict)):
         raise no_method(value, method)
     return items_of(value)
 
@@ -33,7 +22,8 @@ def taking_apart(function: Any, count: int) -> Any:
 
     def apply(item: Any) -> Any:
         if not isinstance(item, (list, tuple)) or len(item) != count:
-            raise bad_argument(item, "a closure with " + str(count) + " parameters", item)
+            told = "a closure with " + str(count) + " parameters cannot take a " + class_name(item)
+            raise failure("MissingMethodException", told)
         return function(*item)
 
     return apply
@@ -78,9 +68,12 @@ def collect(value: Any, function: Any = itself) -> list[Any]:
 
 
 def collect_many(value: Any, function: Any) -> list[Any]:
-    found = []
+    found: list[Any] = []
     for item in members(value, "collectMany"):
-        found.extend(items_of(function(item)))
+        made = function(item)
+        if not isinstance(made, list):
+            raise failure("ClassCastException", "collectMany needs a closure that gives lists")
+        found.extend(made)
     return found
 
 
@@ -135,18 +128,32 @@ def count_where(value: Any, function: Any) -> int:
     return len([item for item in members(value, "count") if function(item)])
 
 
-def take_while(value: Any, function: Any) -> list[Any]:
-    taken = []
-    for item in members(value, "takeWhile"):
+def take_while(value: Any, function: Any) -> Any:
+    if not isinstance(value, (list, dict, str)):
+        raise no_method(value, "takeWhile")
+    return like(value, items_of(value)[: begins_with(value, function)])
+
+
+def drop_while(value: Any, function: Any) -> Any:
+    if not isinstance(value, (list, dict, str)):
+        raise no_method(value, "dropWhile")
+    return like(value, items_of(value)[begins_with(value, function) :])
+
+
+def begins_with(value: Any, function: Any) -> int:
+    """How many of the first items pass."""
+    items = items_of(value)
+    for at, item in enumerate(items):
         if not function(item):
-            break
-        taken.append(item)
-    return taken
+            return at
+    return len(items)
 
 
-def drop_while(value: Any, function: Any) -> list[Any]:
-    items = members(value, "dropWhile")
-    return items[len(take_while(value, function)) :]
+def like(value: Any, items: list[Any]) -> Any:
+    """Some of the items of a value, as a value of that kind."""
+    if isinstance(value, dict):
+        return dict(items)
+    return "".join(items) if isinstance(value, str) else items
 
 
 def fold(value: Any, function: Any, initial: Any) -> Any:

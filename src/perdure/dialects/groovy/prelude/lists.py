@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perdure.dialects.groovy.prelude.access import item_at, key_for, out_of_bounds
+from perdure.dialects.groovy.prelude.access import get_key, has_key, item_at, key_for, out_of_bounds
 from perdure.dialects.groovy.prelude.comparing import equal, holds
 from perdure.dialects.groovy.prelude.failures import bad_argument, failure, no_method, whole
 from perdure.dialects.groovy.prelude.iterating import keep_only
@@ -42,9 +42,9 @@ def contains_all(value: Any, items: Any) -> bool:
 def get_item(value: Any, key: Any, *default: Any) -> Any:
     """`get`: of a map with a default, which is then put into the map; of a list with an index that must exist."""
     if isinstance(value, dict):
-        if default and key_for(key) not in value:
-            value[key] = default[0]
-        return value.get(key_for(key))
+        if default and not has_key(value, key):
+            value[key_for(key)] = default[0]
+        return get_key(value, key)
     if not isinstance(value, list):
         raise no_method(value, "get")
     if not 0 <= whole(value, "get", key) < len(value):
@@ -68,16 +68,17 @@ def add_item(value: Any, item: Any, *more: Any) -> Any:
 def add_all(value: Any, items: Any) -> bool:
     if not isinstance(value, list):
         raise no_method(value, "addAll")
-    if not isinstance(items, list):
+    if items is None:
         raise bad_argument(value, "addAll", items)
-    value.extend(items[:])
-    return bool(items)
+    added = spread_items(items)
+    value.extend(added[:])
+    return bool(added)
 
 
 def remove_item(value: Any, key: Any) -> Any:
     """Of a map by key; of a list by index if it is an integer, by value otherwise."""
     if isinstance(value, dict):
-        return value.pop(key_for(key), None)
+        return value.pop(key) if has_key(value, key) else None
     if not isinstance(value, list):
         raise no_method(value, "remove")
     if isinstance(key, int) and not isinstance(key, bool):
@@ -92,15 +93,15 @@ def remove_item(value: Any, key: Any) -> Any:
 
 
 def remove_all(value: Any, items: Any) -> bool:
-    if not isinstance(value, list) or not isinstance(items, list):
+    if not isinstance(value, list):
         raise no_method(value, "removeAll")
-    return keep_only(value, [item for item in value if not holds(items, item)], "removeAll")
+    return keep_only(value, [item for item in value if not holds(spread_items(items), item)], "removeAll")
 
 
 def retain_all(value: Any, items: Any) -> bool:
-    if not isinstance(value, list) or not isinstance(items, list):
+    if not isinstance(value, list):
         raise no_method(value, "retainAll")
-    return keep_only(value, [item for item in value if holds(items, item)], "retainAll")
+    return keep_only(value, [item for item in value if holds(spread_items(items), item)], "retainAll")
 
 
 def clear(value: Any) -> None:
@@ -118,10 +119,19 @@ def copy_of(value: Any) -> Any:
     return value[:]
 
 
+def listed(value: Any) -> list[Any]:
+    """`toList()`"""
+    if not isinstance(value, (list, str)):
+        raise no_method(value, "toList")
+    return list(value)
+
+
 def joined(value: Any, separator: Any = "") -> str:
     if not isinstance(value, list):
         raise no_method(value, "join")
-    return ("" if separator is None else text(separator)).join([text(item) for item in value])
+    if separator is not None and not isinstance(separator, str):
+        raise bad_argument(value, "join", separator)
+    return (separator or "").join([text(item) for item in value])
 
 
 def joined_by(separator: Any, value: Any) -> str:
@@ -187,7 +197,9 @@ def flat(value: Any) -> list[Any]:
 
 def count_of(value: Any, item: Any) -> int:
     if isinstance(value, str):
-        return value.count(text(item))
+        if not isinstance(item, str):
+            raise bad_argument(value, "count", item)
+        return value.count(item)
     if not isinstance(value, list):
         raise no_method(value, "count")
     return len([each for each in value if equal(each, item)])
@@ -208,7 +220,9 @@ def index_of(value: Any, item: Any, start: int = 0) -> int:
 
 def last_index_of(value: Any, item: Any) -> int:
     if isinstance(value, str):
-        return value.rfind(text(item))
+        if not isinstance(item, str):
+            raise bad_argument(value, "lastIndexOf", item)
+        return value.rfind(item)
     place = index_of(reversed_copy(value), item)
     return -1 if place < 0 else len(value) - 1 - place
 
@@ -240,7 +254,7 @@ def collated(value: Any, length: Any) -> list[Any]:
 
 
 def spread_items(value: Any) -> list[Any]:
-    """`[*value]`"""
+    """`[*value]`; and what a method does that takes a list or one item."""
     return value if isinstance(value, list) else [value]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perdure.dialects.groovy.prelude.access import key_for
+from perdure.dialects.groovy.prelude.access import get_key, has_key, key_for
 from perdure.dialects.groovy.prelude.comparing import holds
 from perdure.dialects.groovy.prelude.failures import bad_argument, message_of, no_method
 
@@ -12,7 +12,7 @@ from perdure.dialects.groovy.prelude.failures import bad_argument, message_of, n
 def contains_key(value: Any, key: Any) -> bool:
     if not isinstance(value, dict):
         raise no_method(value, "containsKey")
-    return key_for(key) in value
+    return has_key(value, key)
 
 
 def contains_value(value: Any, item: Any) -> bool:
@@ -24,7 +24,7 @@ def contains_value(value: Any, item: Any) -> bool:
 def get_or_default(value: Any, key: Any, default: Any) -> Any:
     if not isinstance(value, dict):
         raise no_method(value, "getOrDefault")
-    return value.get(key_for(key), default)
+    return get_key(value, key, default)
 
 
 def put(value: Any, key: Any, item: Any) -> Any:
@@ -56,7 +56,7 @@ def put_if_absent(value: Any, key: Any, item: Any) -> Any:
 def sub_map(value: Any, keys: Any) -> dict[Any, Any]:
     if not isinstance(value, dict) or not isinstance(keys, list):
         raise no_method(value, "subMap")
-    return {key: value[key] for key in keys if key_for(key) in value}
+    return {key: value[key] for key in keys if has_key(value, key)}
 
 
 def spread_map(value: Any) -> dict[Any, Any]:

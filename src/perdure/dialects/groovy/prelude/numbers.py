@@ -88,6 +88,8 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def negative(value: Any) -> Any:
+    if isinstance(value, list):
+        return [negative(item) for item in value]
     if not is_number(value):
         raise no_method(value, "negative")
     return -value
@@ -107,14 +109,14 @@ def magnitude(value: Any) -> Any:
 
 def rounded_number(value: Any, places: Any = None) -> Any:
     """`round()` of a double is an integer, `round(2)` stays a double."""
-    if not is_number(value):
+    if not isinstance(value, (float, Decimal)):
         raise no_method(value, "round")
     if places is not None:
         whole(value, "round", places)
     if isinstance(value, float):
         shifted = to_places(Decimal(repr(value)), places or 0)
         return int(shifted) if places is None else float(shifted)
-    return to_places(value, places or 0) if isinstance(value, Decimal) else value
+    return to_places(value, places or 0)
 
 
 def with_places(value: Any, places: Any, rounding: str | None = None) -> Decimal:

@@ -58,7 +58,8 @@ def ends_with(value: Any, end: Any) -> bool:
 
 
 def same_ignoring_case(value: Any, other: Any) -> bool:
-    return isinstance(other, str) and string(value, "equalsIgnoreCase").lower() == other.lower()
+    source = string(value, "equalsIgnoreCase")
+    return other is not None and source.lower() == argument(source, "equalsIgnoreCase", other).lower()
 
 
 def concatenated(value: Any, other: Any) -> str:
