@@ -300,8 +300,11 @@ PROBLEMS: dict[str, Words] = {
     "GROOVY_SYNTAX": ("A Groovy script that does not make sense from here on.", "`line` and `column` say where."),
     "GROOVY_UNSUPPORTED": (
         "Something of Groovy that is not translated.",
-        "Write that line in other words; see the page about Groovy.",
+        "`remedy` says what to write instead; see [Groovy scripts](groovy.md#what-is-refused).",
     ),
     "GROOVY_NAME_UNKNOWN": ("A name that the script never defines.", "Define it with `def`, or correct it."),
-    "GROOVY_LIMIT": ("A Groovy script that is too long or nested too deeply.", "Divide it."),
+    "GROOVY_LIMIT": (
+        "A Groovy script that is too long or nested too deeply.",
+        "Divide it; see [limits](groovy.md#limits).",
+    ),
 }

@@ -71,6 +71,7 @@ FOR_TESTS = {
     "PERDURE_CUTS": "how many power cuts to simulate; 50",
     "PERDURE_FLEET": "anything: the long programme of `tests/fleet` (`make fleet`)",
     "PERDURE_FLOWS": "how many random flows to compare; 600",
+    "PERDURE_GROOVY": "a command that runs a Groovy file, to compare translated scripts with",
     "PERDURE_JSONPATH_CTS": "file of the JSONPath compliance suite, to be run as well",
     "PERDURE_MUSTACHE_SPEC": "folder of the Mustache specification, to be run as well",
     "PERDURE_SCALE": "`full`: measure at the promised sizes (`make scale`)",
