@@ -281,6 +281,8 @@ class Endings(TokenGame):
             after = self.graph.settings.get("after", [])
             if self.after_begun == len(after):
                 self.final = self.closing
+                if self.closing == "CANCELLED" and self.not_undone:
+                    self.failure = {"code": "CANCELLED"}
             else:
                 node = after[self.after_begun]
                 self.after_begun += 1
