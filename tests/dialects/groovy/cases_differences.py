@@ -68,6 +68,8 @@ DIFFERENCES = {
     "a variable of the run's data can be hidden and set": [
         Case("if (true) { def input = 5 }\ninput.n", 3, ORDER, ours="a binding may be hidden"),
         Case("[1].collect { input -> input + 1 }\n", [2], ORDER, ours="a binding may be hidden"),
+        Case("[1, 2].each { vars = it }\n3", 3, ORDER, ours="a binding may be set"),
+        Case("[1, 2].each { vars = it }\nvars", 2, ORDER, ours="a binding may be set"),
         Case("def vars = 7\nvars", 7, ORDER, ours="a binding may be hidden"),
     ],
     "null has no elements": [

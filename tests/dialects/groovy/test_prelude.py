@@ -8,6 +8,7 @@ import importlib
 import pytest
 
 from perdure.dialects.groovy import classes, library, methods, translate, types
+from tests.dialects.groovy.running import Failed, run_in_python
 
 KNOWN = library.definitions(dates=True)
 SOURCES = {name: each.source for name, each in KNOWN.items() if each.module is None}
@@ -66,7 +67,15 @@ def test_the_whole_prelude_is_python() -> None:
 def test_what_stays_json_is_not_converted() -> None:
     assert translate("_global.a + 'x'").python.endswith("\nscript(_global)\n")
     assert translate("_global.a / 2").python.endswith("\nas_json(script(_global))\n")
+    assert translate("_global.a = 1\n_global").python.endswith("\nas_json(script(_global))\n")
     assert translate("[(1): 2]").python.endswith("\nas_json(script())\n")
+
+
+@pytest.mark.parametrize("script", ["def l = []\nl << l\nl", "def m = [:]\nm.x = [m]\nm"])
+def test_a_result_that_holds_itself_is_an_error(script: str) -> None:
+    found = run_in_python(translate(script), {})
+    assert isinstance(found, Failed)
+    assert found.message == "StackOverflowError: the result holds itself, or is more than 100 levels deep"
 
 
 def test_only_the_bindings_that_are_read_are_asked_for() -> None:
@@ -75,3 +84,5 @@ def test_only_the_bindings_that_are_read_are_asked_for() -> None:
     assert translate("[1].collect { _response }\ndef f() { _thread.x }").names == {"_response", "_thread"}
     assert translate("[_global: 1]._global").names == frozenset()
     assert translate("def vars = 1\nvars").names == frozenset()
+    assert translate("vars = 1").names == frozenset()
+    assert translate("vars += 1").names == {"vars"}

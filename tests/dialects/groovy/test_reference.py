@@ -74,13 +74,13 @@ def test_the_page_names_every_binding() -> None:
 
 def test_the_translation_is_the_one_that_is_shown() -> None:
     translation = translate(blocks("groovy")[0])
-    assert translation.python.endswith("\n\n" + blocks("python")[0])
+    assert translation.python.endswith("\n\n" + blocks("text")[0])
     found = run_in_python(translation, BINDINGS_SHOWN)
     assert found == {"text": "1 x B2", "total": 1350.45}
 
 
 def test_the_calls_that_are_shown_work() -> None:
-    exec(compile(blocks("python")[1], "<page>", "exec"), {})  # noqa: S102
+    exec(compile(blocks("python")[0], "<page>", "exec"), {})  # noqa: S102
 
 
 def test_the_tables_of_the_page_are_up_to_date() -> None:

@@ -22,15 +22,16 @@ DATE_MAKERS: Final = frozenset({"now", "date_of"})
 
 JSON_KEEPERS: Final = frozenset(
     {
-        "add_item", "cast_int", "cast_list", "cast_map", "cast_text", "compare", "contains", "contains_key",
-        "ends_with", "equal", "get_or_default", "is_empty", "is_in", "item_at", "java_text", "joined", "joined_text",
-        "left_shift", "length_of", "lower", "minus", "numbers_from", "pieces", "plus", "portion", "prop", "put_prop",
-        "replaced", "safe_prop", "same_ignoring_case", "size_of", "spread_prop", "starts_with", "substring", "text",
-        "times", "to_integer", "to_json", "tokens", "trimmed", "upper",
+        "cast_int", "cast_list", "cast_map", "cast_text", "compare", "contains", "contains_key", "ends_with", "equal",
+        "get_or_default", "is_between", "is_empty", "is_in", "item_at", "java_text", "joined", "joined_text",
+        "length_of", "lower", "minus", "numbers_from", "pieces", "plus", "portion", "prop", "replaced", "safe_prop",
+        "same_ignoring_case", "size_of", "spread_prop", "starts_with", "substring", "text", "times", "to_integer",
+        "to_json", "tokens", "trimmed", "upper",
     }
 )  # fmt: skip
 """Given JSON, these give JSON. A script that uses no others has a result that needs no conversion, and these are the
-ones of which rules and addresses are made, the scripts that run most often."""
+ones of which rules and addresses are made, the scripts that run most often. None of them puts one value into another:
+a list that holds itself must meet the conversion, where it is an error."""
 
 _PACKAGE: Final = "perdure.dialects.groovy.prelude"
 

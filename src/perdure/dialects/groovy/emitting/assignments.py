@@ -116,7 +116,7 @@ class Assignments(Calls):
 
     def _assign_variable(self, node: Assign, target: Name, operator: str) -> str:
         value = self._assigned_value(node.value)
-        variable = self.lookup(target.name)
+        variable = self.lookup(target.name) if operator else self.scope.find(target.name)
         if variable is None:
             return self.unknown(target)
         if variable.kind != "value":
@@ -130,7 +130,7 @@ class Assignments(Calls):
     def _store(self, node: Assign | Step, variable: Variable, value: str) -> None:
         if variable.owner is not self.function:
             self.function.nonlocals.add(variable.python)
-            if variable is self.root.variables.get(variable.name) and variable.name not in self.read:
+            if variable is self.root.variables.get(variable.name):
                 self.unset.add(variable.python)
         self.lines.add(node.line, f"{variable.python} = ", value)
 

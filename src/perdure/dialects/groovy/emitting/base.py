@@ -9,7 +9,7 @@ from perdure.dialects.groovy import limits
 from perdure.dialects.groovy.emitting.lines import Lines
 from perdure.dialects.groovy.emitting.names import BINDINGS, Function, Scope, Variable
 from perdure.dialects.groovy.refusals import Place, Refusals
-from perdure.dialects.groovy.syntax import Assign, Expression, Name, Node, Property, Step, walk
+from perdure.dialects.groovy.syntax import Assign, Expression, Name, Node, Property, walk
 
 NOTHING = "None"
 """What is written in place of something refused; the script is not going to run."""
@@ -121,10 +121,11 @@ class Base:
 
 
 def _assigned_names(statements: Sequence[Node]) -> set[str]:
-    """The names that are set without def anywhere. Groovy keeps such variables for the whole script."""
+    """The names that are set without def anywhere. Groovy keeps such variables for the whole script. (`x += 1` sets
+    nothing that was not there before.)"""
     found: set[str] = set()
     for node in walk(*statements):
-        if isinstance(node, Assign | Step) and isinstance(node.target, Name):
+        if isinstance(node, Assign) and node.op == "=" and isinstance(node.target, Name):
             found.add(node.target.name)
     return found
 

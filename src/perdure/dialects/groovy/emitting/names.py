@@ -62,6 +62,7 @@ class Scope:
     function: Function
     outer: Scope | None
     variables: dict[str, Variable] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Variable | None:
         scope: Scope | None = self
@@ -71,24 +72,24 @@ class Scope:
             scope = scope.outer
         return None
 
-    def visible(self) -> set[str]:
-        """The Python names that are taken."""
-        taken: set[str] = set()
+    def is_taken(self, python: str) -> bool:
+        """Whether a variable that is in sight has this Python name."""
         scope: Scope | None = self
         while scope is not None:
-            taken.update(variable.python for variable in scope.variables.values())
+            if python in scope.taken:
+                return True
             scope = scope.outer
-        return taken
+        return False
 
     def declare(self, name: str, prefix: str = "v_", *, shadows: bool = False) -> Variable:
         """A new variable. `shadows`: a parameter may have the Python name of a variable outside that it hides."""
         safe = prefix + re.sub(r"[^A-Za-z0-9_]", "_", name)
         python = safe
-        taken = set() if shadows else self.visible()
         number = 1
-        while python in taken:
+        while not shadows and self.is_taken(python):
             number += 1
             python = f"{safe}_{number}"
         variable = Variable(name, python, self.function)
         self.variables[name] = variable
+        self.taken.add(python)
         return variable

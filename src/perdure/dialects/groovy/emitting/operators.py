@@ -20,6 +20,7 @@ from perdure.dialects.groovy.syntax import (
     InstanceOf,
     Name,
     Property,
+    Range,
     Type,
     Unary,
 )
@@ -38,7 +39,15 @@ class Operators(Values):
     def binary(self, node: Binary) -> str:
         if node.op in {"==", "!="}:
             return self._equality(node)
+        if node.op in {"in", "!in"} and isinstance(node.right, Range):
+            found = self.in_range(self.expression(node.left), node.right)
+            return found if node.op == "in" else f"(not {found})"
         return self.operation(node.op, self.expression(node.left), self.expression(node.right))
+
+    def in_range(self, value: str, range: Range) -> str:
+        """Without making a list of all numbers in between."""
+        low, high = self.expression(range.low), self.expression(range.high)
+        return self.call("is_between", value, low, high, repr(range.inclusive))
 
     def operation(self, op: str, left: str, right: str) -> str:
         if op in FUNCTIONS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from perdure.dialects.groovy import classes
 from perdure.dialects.groovy.emitting.assignments import Assignments
@@ -33,8 +34,11 @@ from perdure.dialects.groovy.syntax import (
     Throw,
     Try,
     While,
+    walk,
 )
 from perdure.dialects.groovy.types import known_type
+
+_LONGEST_ADVANCE: Final = 40
 
 
 class Statements(Assignments):
@@ -138,6 +142,9 @@ class Statements(Assignments):
         self.lines.include(inside, indent=0)
 
     def _for_count(self, node: ForCount) -> None:
+        if len(list(walk(*node.advance))) > _LONGEST_ADVANCE:  # it is written again for every continue
+            self.refuse(node.advance[0], "a loop that does so much between its rounds", "use while")
+            return
         for statement in node.begin:
             self.statement(statement, gives_value=False)
         test = "True" if node.test is None else self.condition(node.test)
@@ -196,12 +203,19 @@ class Statements(Assignments):
         self.function.loops.pop()
 
     def _labels(self, subject: str, case: Case) -> str:
-        tests = [self.call("is_in", subject, self._label(label)) for label in case.labels]
+        tests = [self._fits(subject, label) for label in case.labels]
         return f"({' or '.join(tests)})" if len(tests) > 1 else "".join(tests)
+
+    def _fits(self, subject: str, label: Expression) -> str:
+        if isinstance(label, Range):
+            return self.in_range(subject, label)
+        return self.call("is_in", subject, self._label(label))
 
     def _label(self, label: Expression) -> str:
         if self.is_closure(label):
             return self.refuse(label, "a closure as a case", "use if and else if")
+        if self.class_of(label) is not None:
+            return self.refuse(label, "a class as a case", "use if and instanceof")
         return self.expression(label)
 
     def _case_body(self, case: Case, *, is_last: bool) -> list[Statement]:

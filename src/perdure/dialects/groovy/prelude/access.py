@@ -135,11 +135,20 @@ def portion(value: Any, low: Any, high: Any, inclusive: bool) -> Any:
 
 def numbers_from(low: Any, high: Any, inclusive: bool) -> list[int]:
     """`low..high`, `low..<high`"""
+    return list(counting(low, high, inclusive))
+
+
+def is_between(value: Any, low: Any, high: Any, inclusive: bool) -> bool:
+    """`value in low..high`: one of the integers, nothing in between."""
+    return isinstance(value, int) and not isinstance(value, bool) and value in counting(low, high, inclusive)
+
+
+def counting(low: Any, high: Any, inclusive: bool) -> range:
     for end in (low, high):
         if not isinstance(end, int) or isinstance(end, bool):
             raise failure("IllegalArgumentException", "a range goes from one integer to another")
     step = 1 if low <= high else -1
-    return list(range(low, high + step if inclusive else high, step))
+    return range(low, high + step if inclusive else high, step)
 
 
 def put_prop(value: Any, name: str, new: Any) -> Any:
