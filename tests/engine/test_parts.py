@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from perdure.engine.ids import Ids, base32
 from perdure.engine.outputs import purified
+from perdure.engine.storetime import StoreTime
 from perdure.errors import InvalidInput
 from perdure.model.values import decode_json, encode_json
 from perdure.testing.simloop import SimClock, SimLoop, Stalled, pass_time, run, simulated
@@ -131,3 +132,27 @@ def test_threads_are_not_threads_there() -> None:
 
     assert run(ask()) == 7
     SimLoop().close()
+
+
+@simulated()
+async def test_a_slow_answer_about_the_time_does_not_make_a_close_estimate_worse() -> None:
+    loop, clock = asyncio.get_running_loop(), SimClock()
+
+    class Slow:
+        delay = 0.0
+
+        async def now(self) -> int:
+            said = clock.now()
+            await pass_time(self.delay)
+            return said
+
+    store: Any = Slow()
+    time = StoreTime(loop)
+    await time.measure(store)
+    await pass_time(5)
+    store.delay = 0.5
+    await time.measure(store)
+    assert 0 <= clock.now() - time.now() < 5_000
+    clock.jump(-60)
+    await time.measure(store)
+    assert 0 <= clock.now() - time.now() < 600_000, "a clock that was set back is believed"
