@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -11,23 +12,25 @@ from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from perdure.authoring.steps import Steps
+from perdure.dialects.known import BY_KIND
 from perdure.engine import Engine, EngineSettings, HandlerSpec, Observer
 from perdure.engine.library import Library
 from perdure.engine.relay import Relay, Subscriber
+from perdure.engine.secrets import GivenSecrets
 from perdure.errors import SettingsInvalid
 from perdure.kernel.kernel import Kernel
-from perdure.model.documents import FlowDocument
 from perdure.model.events import Recorded
 from perdure.model.policies import Limits
 from perdure.model.statuses import Status
 from perdure.model.values import Json, check_name
 from perdure.nodes.catalogue import builtin_types
 from perdure.nodes.handlers import builtin_handlers
+from perdure.nodes.toolbox import Toolbox
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Active, Summary, Version
 from perdure.ports.runs import RunFilter
+from perdure.ports.secrets import Secrets
 from perdure.ports.store import Store
-from perdure.programs.flow.graph import compile_flow
 from perdure.programs.flow.nodetypes import NodeType
 from perdure.programs.flow.program import FlowProgram
 from perdure.service.definitions import DefinitionService
@@ -135,12 +138,15 @@ class Perdure:
         clock: Clock | None = None,
         engine_settings: EngineSettings | None = None,
         observer: Observer | None = None,
+        secrets: Mapping[str, str] | None = None,
     ) -> None:
         self.store = store
         self.namespace = namespace
         self.steps = Steps()
         self.catalogue = builtin_types()
-        self.handlers: dict[str, HandlerSpec] = builtin_handlers(self.steps)
+        self.secrets: Secrets = GivenSecrets(secrets, os.environ)
+        self.tools = Toolbox(self.secrets)
+        self.handlers: dict[str, HandlerSpec] = builtin_handlers(self.steps, self.tools)
         self._clock = clock
         self._engine_settings = engine_settings
         self._observer = observer
@@ -150,7 +156,7 @@ class Perdure:
     def _assemble(self) -> None:
         """Everything that needs an open store."""
         store = self.store
-        self.library = Library(store.definitions, {"flow": self._compile})
+        self.library = Library(store.definitions, dict.fromkeys(BY_KIND, self._compile))
         self.engine = Engine(
             store,
             self.library,
@@ -158,6 +164,7 @@ class Perdure:
             clock=self._clock,
             settings=self._engine_settings,
             observer=self._observer,
+            secrets=self.secrets,
         )
         self.steps.on_change = self.engine.equipped
         self.definitions = DefinitionService(store.definitions, self.catalogue, self.library)
@@ -173,6 +180,7 @@ class Perdure:
         clock: Clock | None = None,
         observer: Observer | None = None,
         on_fatal: OnFatal | None = None,
+        secrets: Mapping[str, str] | None = None,
     ) -> Self:
         """`sqlite:///file.db`, `postgresql://…` or `memory://`. Use it with `async with`."""
         settings = settings or Settings()
@@ -191,6 +199,7 @@ class Perdure:
             clock=clock,
             engine_settings=engine_settings,
             observer=observer,
+            secrets=secrets,
         )
 
     async def __aenter__(self) -> Self:
@@ -228,7 +237,10 @@ class Perdure:
             try:
                 await self.engine.close()
             finally:
-                await self.store.close()
+                try:
+                    await self.tools.close()
+                finally:
+                    await self.store.close()
 
     def _open_relay(self) -> None:
         poll = self._engine_settings.poll if self._engine_settings is not None else EngineSettings().poll
@@ -315,8 +327,7 @@ class Perdure:
         return await self.runs.list(RunFilter(namespace=self.namespace, **filter), before, limit)
 
     def _compile(self, version: Version) -> Kernel:
-        document = FlowDocument.model_validate(version.document)
-        return Kernel(FlowProgram(compile_flow(document, self.catalogue)))
+        return Kernel(FlowProgram(BY_KIND[version.kind].compile(version.document, self.catalogue)))
 
     @asynccontextmanager
     async def at_rest(self) -> AsyncIterator[Self]:

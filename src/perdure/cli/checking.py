@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from perdure.cli.screen import print_json, problem_line, tell
+from perdure.dialects.known import dialect_of
 from perdure.errors import NotFound, PerdureError
 from perdure.model.reading import read_document
 from perdure.nodes.catalogue import builtin_types
-from perdure.programs.flow.validate import validate_flow
 from perdure.settings import Settings, load_settings
 
 
@@ -40,7 +40,7 @@ def problems_of(file: Path) -> list[dict[str, Any]]:
         ]
     document, problems = read_document(data)
     if not problems:
-        problems = validate_flow(document, builtin_types())[1]
+        problems = dialect_of(document).validate(document, builtin_types())
     return [problem.as_dict() for problem in problems]
 
 

@@ -12,6 +12,7 @@ from perdure.ports.blobs import BlobInfo, Blobs
 
 if TYPE_CHECKING:
     from perdure.engine.execution import Execution
+    from perdure.kernel.program import Work
 
 _LOGGER = logging.getLogger("perdure.handlers")
 _CHANGEABLE = frozenset({dict, list})
@@ -42,6 +43,7 @@ class ActivationContext:
     notice. Copied when it is looked at, as most steps look at little."""
 
     __slots__ = (
+        "_bindings",
         "_config",
         "_copies",
         "_execution",
@@ -58,7 +60,7 @@ class ActivationContext:
         "run_id",
     )
 
-    def __init__(self, execution: Execution, config: Json) -> None:
+    def __init__(self, execution: Execution, work: Work) -> None:
         owned = execution.owned
         state, activation = owned.state, execution.activation
         self._execution = execution
@@ -73,7 +75,8 @@ class ActivationContext:
         self.key = state.activation_key(activation)
         """Give it to the outside world: the same for every attempt and every worker."""
         self._input = activation.input
-        self._config = config
+        self._config = work.config
+        self._bindings = work.bindings
         self._thread = state.thread
         self._last_heartbeat = activation.heartbeat
 
@@ -84,6 +87,12 @@ class ActivationContext:
     @property
     def config(self) -> Json:
         return self._own("config", self._config)
+
+    @property
+    def bindings(self) -> dict[str, Any]:
+        """The values of the names that the node's type says it reads (`NodeType.reads`)."""
+        found: dict[str, Any] = self._own("bindings", self._bindings or {})
+        return found
 
     @property
     def thread(self) -> dict[str, Any] | None:
@@ -119,6 +128,10 @@ class ActivationContext:
     @property
     def blobs(self) -> HandlerBlobs:
         return HandlerBlobs(self._execution.runner.blobs, self.namespace, self.run_id)
+
+    async def secret(self, name: str) -> str:
+        """Raises NotFound. Keep it to yourself: what a handler returns or raises is recorded."""
+        return await self._execution.runner.secrets.get(self.namespace, name)
 
     @property
     def is_cancelled(self) -> bool:

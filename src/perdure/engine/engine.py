@@ -23,6 +23,7 @@ from perdure.engine.library import Library
 from perdure.engine.observer import Observer
 from perdure.engine.owned import OwnedRun
 from perdure.engine.runtime import Runtime
+from perdure.engine.secrets import GivenSecrets
 from perdure.engine.settings import EngineSettings
 from perdure.engine.starts import Started
 from perdure.engine.storetime import SystemClock
@@ -37,6 +38,7 @@ from perdure.model.values import Json
 from perdure.ports.clock import Clock
 from perdure.ports.hints import Hint
 from perdure.ports.journal import Head
+from perdure.ports.secrets import Secrets
 from perdure.ports.store import Store
 
 
@@ -51,12 +53,14 @@ class Engine:
         settings: EngineSettings | None = None,
         observer: Observer | None = None,
         chance: random.Random | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
         self._parts = (store, library, handlers)
         self._settings = settings or EngineSettings()
         self._observer = observer
         self._chance = chance
+        self._secrets = secrets or GivenSecrets(None, {})
         self._runtime: Runtime | None = None
         self._deafen: Callable[[], None] | None = None
         self._closing: asyncio.Future[None] | None = None
@@ -80,7 +84,7 @@ class Engine:
         """Takes a lease and begins to work. The store must be open."""
         store, library, handlers = self._parts
         ids = Ids(self._clock, self._chance)
-        runtime = Runtime(store, library, handlers, self._settings, self._observer, ids)
+        runtime = Runtime(store, library, handlers, self._settings, self._observer, ids, self._secrets)
         await runtime.lease.open()
         self._runtime = runtime
         self._closing = None

@@ -21,6 +21,7 @@ from perdure.engine.handlers import HandlerSpec, Lack, NodeHandlers, lacking
 from perdure.engine.outputs import purified
 from perdure.engine.reports import cancelled_itself, completed, failed, timed_out
 from perdure.errors import InvalidInput, TooMuch
+from perdure.kernel.program import Work
 from perdure.model.commands import CancelDone, Command, Heartbeat
 from perdure.model.statuses import Phase
 from perdure.model.values import Json
@@ -92,6 +93,7 @@ class HandlerRunner:
         self._handlers = handlers
         self.time = runtime.time
         self.blobs = runtime.store.blobs
+        self.secrets = runtime.secrets
         self._slots = settings.slots
         self._threads = settings.threads
         self._queue: deque[tuple[OwnedRun, int]] = deque()
@@ -128,11 +130,11 @@ class HandlerRunner:
             leave_to_others(owned, lack)
         elif spec.blocks(work.config):
             if self._threads:
-                self._begin_blocking(Execution(self, owned, activation, spec, work.type), work.config, work.timeout)
+                self._begin_blocking(Execution(self, owned, activation, spec, work.type), work)
             else:
                 self._thread_queue.append((owned, id))
         elif self._slots:
-            self._begin(Execution(self, owned, activation, spec, work.type), work.config, work.timeout)
+            self._begin(Execution(self, owned, activation, spec, work.type), work)
         else:
             self._queue.append((owned, id))
 
@@ -157,11 +159,11 @@ class HandlerRunner:
                     return None
         return found
 
-    def _begin(self, execution: Execution, config: Json, timeout: int | None) -> None:
+    def _begin(self, execution: Execution, work: Work) -> None:
         runtime = self._runtime
         self._slots -= 1
-        self._admit(execution, timeout)
-        execution.context = ActivationContext(execution, config)
+        self._admit(execution, work.timeout)
+        execution.context = ActivationContext(execution, work)
         execution.task = runtime.loop.create_task(self._drive(execution), context=runtime.context.copy())
 
     async def _drive(self, execution: Execution) -> None:
@@ -181,14 +183,14 @@ class HandlerRunner:
         if self._queue:
             self._admit_next(self._queue)
 
-    def _begin_blocking(self, execution: Execution, config: Json, timeout: int | None) -> None:
+    def _begin_blocking(self, execution: Execution, work: Work) -> None:
         runtime = self._runtime
         if self._pool is None:
             self._pool = ThreadPoolExecutor(runtime.settings.threads, "perdure-handler")
         self._threads -= 1
-        self._admit(execution, timeout)
+        self._admit(execution, work.timeout)
         execution.begun = execution.in_thread = True
-        execution.context = ActivationContext(execution, config)
+        execution.context = ActivationContext(execution, work)
         call: Callable[..., Any] = runtime.context.copy().run
         future = runtime.loop.run_in_executor(self._pool, call, execution.spec.call, execution.context)
         future.add_done_callback(lambda done: self._end_blocking(execution, done), context=runtime.context)

@@ -30,6 +30,7 @@ from perdure.engine.settling import pauses
 from perdure.engine.stalls import StallWatch
 from perdure.engine.starts import Starts
 from perdure.engine.storetime import StoreTime
+from perdure.ports.secrets import Secrets
 from perdure.ports.store import Store
 
 T = TypeVar("T")
@@ -47,6 +48,7 @@ class Runtime:
         settings: EngineSettings,
         observer: Observer | None,
         ids: Ids,
+        secrets: Secrets,
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.thread = threading.get_ident()
@@ -61,6 +63,7 @@ class Runtime:
         self.park_after = int(settings.park_after * 1_000_000)
         self.observer = observer
         self.ids = ids
+        self.secrets = secrets
         self.time = StoreTime(self.loop)
         self.worker = ""
         self._turn_prefix = ""

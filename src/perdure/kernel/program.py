@@ -43,6 +43,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     timeout: int | None = None
     """Microseconds that one attempt may take."""
     queue: str | None = None
+    bindings: dict[str, Any] | None = None
+    """Names that the node's code reads, with their values at this moment, where its type asks for any."""
 
 
 class Program(Protocol):

@@ -6,9 +6,10 @@ from perdure.authoring.steps import Steps
 from perdure.engine.handlers import HandlerSpec, Lack
 from perdure.model.values import Json
 from perdure.nodes import python
+from perdure.nodes.toolbox import Toolbox
 
 
-def builtin_handlers(steps: Steps) -> dict[str, HandlerSpec]:
+def builtin_handlers(steps: Steps, tools: Toolbox) -> dict[str, HandlerSpec]:
     """A fresh dict, to which an embedding program may add handlers of its own types."""
 
     def lacks(config: Json) -> Lack | None:

@@ -6,16 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from perdure.dialects.known import dialect_of
 from perdure.engine.library import Library
 from perdure.errors import DocumentInvalid, InvalidInput, NotFound
-from perdure.model.canonical import document_hash
+from perdure.model.canonical import canonical
 from perdure.model.problems import Problem
-from perdure.model.values import check_json, decode_json, encode_json
+from perdure.model.values import check_json, decode_json, digest, encode_json
 from perdure.ports.definitions import Active, Definitions, Draft, Summary, Version
 from perdure.programs.flow.nodetypes import Catalogue
-from perdure.programs.flow.validate import validate_flow
 
-KIND = "flow"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 T = TypeVar("T")
 
@@ -28,12 +27,12 @@ class DefinitionService:
 
     def validate(self, document: Any) -> list[Problem]:
         """Every mistake at once. Executes nothing, opens nothing."""
-        return validate_flow(document, self._catalogue)[1]
+        return dialect_of(document).validate(document, self._catalogue)
 
     async def save(self, namespace: str, id: str, document: Any, if_etag: str | None = None) -> Draft:
         """The draft. A document with errors is not stored."""
         self._check_named(id, document)
-        return await self._definitions.save_draft(namespace, id, KIND, document, if_etag)
+        return await self._definitions.save_draft(namespace, id, dialect_of(document).kind, document, if_etag)
 
     async def publish(self, namespace: str, id: str, note: str | None = None) -> Version:
         """The draft as the next version; the same content again is the same version."""
@@ -41,7 +40,7 @@ class DefinitionService:
         if draft is None:
             raise NotFound(f"the definition {id!r} has no draft", remedy="save it first", namespace=namespace)
         self._check(draft.document)
-        return await self._publish(namespace, id, draft.kind, draft.document, note)
+        return await self._publish(namespace, id, draft.document, note)
 
     async def activate(self, namespace: str, id: str, version: int) -> Active:
         """New starts use this version from now on, in every process."""
@@ -52,13 +51,13 @@ class DefinitionService:
     async def deploy(self, namespace: str, document: Any, id: str | None = None, note: str | None = None) -> Version:
         """Save, publish and activate in one go. What is published is the document given here, not the draft: that is
         shared, and somebody else who deploys at the same time may have saved his over it."""
-        name = id or (document.get("id") if isinstance(document, dict) else None)
+        name = id or (dialect_of(document).id_of(document) if isinstance(document, dict) else None)
         if not isinstance(name, str) or not name:
             raise InvalidInput("a definition needs an id", pointer="/id")
         self._check_named(name, document)
         document = decode_json(encode_json(document))  # the caller may change his own meanwhile
-        await self._definitions.save_draft(namespace, name, KIND, document)
-        version = await self._publish(namespace, name, KIND, document, note)
+        await self._definitions.save_draft(namespace, name, dialect_of(document).kind, document)
+        version = await self._publish(namespace, name, document, note)
         active = await self._definitions.active(namespace, name)
         if active is None or active.version.version != version.version:
             await self.activate(namespace, name, version.version)
@@ -80,8 +79,10 @@ class DefinitionService:
     async def list(self, namespace: str, after: str = "", limit: int = 100) -> Sequence[Summary]:
         return await self._definitions.list(namespace, after, limit)
 
-    async def _publish(self, namespace: str, id: str, kind: str, document: Any, note: str | None) -> Version:
-        return await self._definitions.publish(namespace, id, kind, document, document_hash(document), note)
+    async def _publish(self, namespace: str, id: str, document: Any, note: str | None) -> Version:
+        dialect = dialect_of(document)
+        hash = digest(canonical(dialect.semantic(document)))
+        return await self._definitions.publish(namespace, id, dialect.kind, document, hash, note)
 
     def _check_named(self, id: str, document: Any) -> None:
         if not isinstance(id, str) or not _ID.fullmatch(id):

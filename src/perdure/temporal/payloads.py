@@ -49,6 +49,7 @@ class NodeCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Give it to the outside world: the same for every attempt."""
     config: Json = None
     input: Json = None
+    bindings: dict[str, Any] | None = None
     vars: dict[str, Any] = {}
     thread: dict[str, Any] | None = None
     timeout: int | None = None
@@ -68,6 +69,7 @@ def call_of(program: FlowProgram, state: RunState, id: int) -> NodeCall:
         key=state.activation_key(activation),
         config=work.config,
         input=activation.input,
+        bindings=work.bindings,
         vars=program.shared_data(state),
         thread=state.thread,
         timeout=work.timeout,

@@ -7,7 +7,7 @@ sleeping, waiting, looping or calling another flow is open to every node type an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
@@ -172,6 +172,9 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     waits: Callable[[Any], Waits] | None = None
     """Prepared configuration -> the signal. Every type that plans `AwaitSignal` says it: a signal that no node can
     ever take is not kept."""
+    reads: Callable[[Any], Collection[tuple[str | int, ...]]] | None = None
+    """Prepared configuration -> the names, each with the constant keys that follow it, whose values its handler needs
+    (`ctx.bindings`). They are looked up when an attempt begins, and not recorded: all that they are made of is."""
     is_start: bool = False
     is_end: bool = False
     ends_run: bool = False

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET
 
 from perdure.errors import PerdureError
-from perdure.kernel.decide import check_data, fail_attempt
+from perdure.kernel.decide import check_data
 from perdure.kernel.packing import Unpacker, pack
 from perdure.kernel.program import SEMANTICS, Work
-from perdure.kernel.signals import deliver_signals
 from perdure.kernel.sizes import measured
 from perdure.kernel.state import ROOT, Activation, RunState, Undo
-from perdure.kernel.turn import CONTINUED, Turn
+from perdure.kernel.turn import Turn
 from perdure.kernel.winding import close_run, fail_run
 from perdure.model import commands as c
-from perdure.model import effects
 from perdure.model import events as e
 from perdure.model.failures import Failure, failure_from
 from perdure.model.policies import Limits, Retry
 from perdure.model.values import Json
-from perdure.programs.flow import beside, gates, loops
+from perdure.programs.flow import beside, directives, gates, loops
 from perdure.programs.flow.appliers import FlowAppliers
 from perdure.programs.flow.choosing import Moment, care_of, choose
+from perdure.programs.flow.environment import environment
 from perdure.programs.flow.gates import kept_back
 from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.nodetypes import (
-    AwaitSignal,
-    Call,
-    ContinueAsNew,
     Directive,
     Done,
     Execute,
-    Iterate,
     NodeKind,
     Refuse,
-    Sleep,
 )
 from perdure.programs.flow.state import FlowState, Ready
 from perdure.programs.flow.withdrawing import withdraw_region, withdraw_rest, withdraw_rivals, withdraw_scope
@@ -166,52 +159,7 @@ class FlowProgram:
     # -- directives -------------------------------------------------------------------------------
 
     def carry_out(self, turn: Turn, node: Node, activation: Activation, directive: Directive) -> None:
-        state = turn.state
-        match directive:
-            case Execute():
-                turn.execute(activation.id)
-            case Sleep(until=until, output=output):
-                turn.emit(e.TimerArmed(f"a{activation.id}", until, "sleep", activation.id, output))
-            case AwaitSignal(name=name, until=until, mode=mode):
-                turn.emit(e.SignalAwaited(activation.id, name, mode))
-                if until is not None:
-                    turn.emit(e.TimerArmed(f"a{activation.id}", until, "signal", activation.id))
-                deliver_signals(turn, name)
-            case Call() if state.depth >= state.limits.child_depth:
-                deepest = state.limits.child_depth
-                too_deep = Failure("LIMIT_CHILD_DEPTH", f"children are nested deeper than {deepest}")
-                fail_attempt(turn, activation, too_deep)
-            case Call():
-                run = child_run_id(state, activation)
-                child = directive
-                turn.emit(
-                    e.ChildRequested(
-                        activation.id,
-                        run,
-                        child.definition,
-                        child.version,
-                        child.input,
-                        child.wait,
-                        child.on_parent_close,
-                    )
-                )
-                turn.start_child(effects.StartChild(activation.id, run, child.definition, child.version, child.input))
-            case Iterate():
-                loops.begin(self, turn, node, activation, directive)
-            case Refuse(failure=failure):
-                fail_attempt(turn, activation, failure)
-            case ContinueAsNew(input=input):
-                self.completed(turn, activation, None, None, None, 0)
-                close_run(turn, CONTINUED, output=input)
-            case Done():
-                output = activation.input if directive.output is UNSET else directive.output
-                size = 0 if directive.output is UNSET else measured(output)
-                self.completed(turn, activation, output, directive.outcome, directive.vars, size)
-                if directive.message is not None:
-                    message = directive.message
-                    turn.emit(e.MessagePublished(message.type, message.payload, message.key))
-                if directive.terminate and activation.scope == ROOT and not activation.detached:
-                    close_run(turn, "COMPLETED", output=output)
+        directives.carry_out(self, turn, node, activation, directive)
 
     def launch(self, turn: Turn, activation: Activation) -> None:
         node = self.graph.by_id[activation.node]
@@ -372,9 +320,14 @@ class FlowProgram:
 
     def work(self, state: RunState, activation: Activation) -> Work:
         node = self.graph.by_id[activation.node]
-        if activation.config is None:
+        if activation.config is None and node.type.reads is None:
             return node.work
-        return Work(type=node.type.name, config=activation.config, timeout=node.timeout, queue=node.queue)
+        bindings = None
+        if node.type.reads is not None:
+            scope = state.body.scopes[activation.scope]
+            bindings = environment(self.graph, state, scope, activation.input, node.type.reads(node.prepared))
+        config = activation.config if activation.config is not None else node.config
+        return Work(type=node.type.name, config=config, timeout=node.timeout, queue=node.queue, bindings=bindings)
 
     def retry_policy(self, state: RunState, activation: Activation) -> Retry:
         return self.graph.by_id[activation.node].retry
@@ -391,8 +344,3 @@ class FlowProgram:
 
     def decode(self, data: bytes) -> FlowState:
         return _unpack(data)
-
-
-def child_run_id(state: RunState, activation: Activation) -> str:
-    """Follows from the parent activation's key, so that starting the child twice starts it once."""
-    return "c" + hashlib.blake2b(state.activation_key(activation).encode(), digest_size=13).hexdigest()[:25]
