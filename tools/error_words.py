@@ -195,6 +195,10 @@ FAILURES: dict[str, Words] = {
         "A value cannot be put where its name says: something else than an object is in the way.",
         "Choose another name.",
     ),
+    "CSV_INVALID": (
+        "The data makes no table: it is no list, its rows are of different kinds, or have too many keys.",
+        "Give a list of objects, or of lists; name the columns.",
+    ),
     "MERGE_INVALID": ("What should be merged is no object, or has no place to go.", "Give an object."),
     "MESSAGE_INVALID": ("The computed type of a message is no text.", "Mend the template."),
 }

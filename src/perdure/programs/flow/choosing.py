@@ -7,6 +7,7 @@ from typing import Any
 from perdure.errors import PerdureError
 from perdure.expressions import DEFAULT_LIMITS, Env, Expression
 from perdure.expressions.expression import charged
+from perdure.expressions.jsonpath import JsonPath
 from perdure.expressions.limits import Meter, left, spend
 from perdure.kernel.state import ROOT, Activation
 from perdure.kernel.turn import Turn
@@ -67,6 +68,21 @@ class Moment:
         try:
             spend(meter, _GATHERING)
             return template.resolve(env, self._missing, meter)
+        finally:
+            self._turn.pay(before - left(meter))
+
+    def spend(self, units: int) -> None:
+        """Pays for work that the node type does itself, before it does it."""
+        self._turn.pay(units)
+        spend(self._meter, units)
+
+    def query(self, path: JsonPath, value: Json) -> list[Json]:
+        """What a JSONPath finds in a value that the node has."""
+        meter = self._meter
+        before = left(meter)
+        try:
+            spend(meter, _GATHERING)
+            return path.find(value, meter=meter)
         finally:
             self._turn.pay(before - left(meter))
 

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 from pydantic import BaseModel
 
 from perdure.expressions import Expression
+from perdure.expressions.jsonpath import JsonPath
 from perdure.model.events import Chunk
 from perdure.model.failures import Failure
 from perdure.model.values import Json
@@ -150,6 +151,11 @@ class Plan(Protocol):
     def evaluate(self, expression: Any) -> Json: ...
     def resolve(self, template: Any) -> Json: ...
     def apply(self, expression: Any, env: Mapping[str, Any]) -> Json: ...
+    def query(self, path: JsonPath, value: Json) -> list[Json]: ...
+    def spend(self, units: int) -> None:
+        """To be called before work that grows with the data: a unit stands for a twentieth of a microsecond. Raises
+        ExpressionLimit where a node may not do so much inside the turn."""
+        ...
 
 
 Planner = Callable[[Any, Plan], Directive]
