@@ -247,3 +247,16 @@ def test_a_group_is_one_node() -> None:
         input={"x": 1},
     )
     assert found == 4
+
+
+def test_a_failure_that_ends_the_run_is_nobodys_care() -> None:
+    caught = node("json", {"data": 1}, id="caught")
+    wrong = node("fail", {"code": "ENOUGH", "message": "no more", "terminate": True}, id="wrong")
+    document = row(wrong, settings={"on_failure": "caught"})
+    document["nodes"].append(caught)
+    document["edges"].append({"source": "wrong", "target": "caught", "outcome": "error"})
+    result = PureRunner(document, restart=True).run()
+    assert result.status == "FAILED"
+    assert result.failure is not None
+    assert (result.failure.code, result.failure.node) == ("ENOUGH", "wrong")
+    assert "caught" not in result.trace

@@ -60,7 +60,7 @@ GOOD: dict[str, list[dict[str, Any]]] = {
     "python": [{"step": "x"}, {"step": "x", "arguments": {"a": "${data}"}}, {"step": "x", "arguments": None},
                {"step": "x", "outcomes": ["a", "b"]}],
     "publish": [{"type": "t"}, {"type": "{{data.t}}", "payload": None, "key": "k"}],
-    "fail": [{}, {"code": "X", "message": "because {{data.why}}", "details": {"a": "${data.x}"}}],
+    "fail": [{}, {"code": "X", "message": "because {{data.why}}", "details": {"a": "${data.x}"}}, {"terminate": True}],
     "wait-for-signal": [{"name": "s"}, {"signal": "s"}, {"name": "s-{{data.x}}", "timeout": "2d", "mode": "transient"}],
     "sub-flow": [{"definition": "f"}, {"definition": "f", "version": 2, "input": None, "wait": False,
                                        "on_parent_close": "abandon"}],

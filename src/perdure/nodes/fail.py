@@ -19,16 +19,20 @@ class FailConfig(NodeConfig):
         "the flow failed on purpose", title="Message", examples=["the order {{data.id}} was rejected"]
     )
     details: TemplateValue = Field(None, title="Details", description="Any value; kept with the failure.")
+    terminate: bool = Field(
+        False, title="End the run", description="The run fails here and now: nothing takes care of the failure."
+    )
 
 
 class Prepared(msgspec.Struct, frozen=True):
     code: Template
     message: Template
     details: Template
+    terminate: bool
 
 
 def prepare(config: FailConfig) -> Prepared:
-    return Prepared(template(config.code), template(config.message), template(config.details))
+    return Prepared(template(config.code), template(config.message), template(config.details), config.terminate)
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
@@ -36,13 +40,13 @@ def plan(prepared: Prepared, moment: Plan) -> Directive:
     details = moment.resolve(prepared.details)
     if details is not None and not isinstance(details, dict):
         details = {"value": details}
-    return Refuse(Failure(str(code), str(message)[:LONGEST_MESSAGE], details=details))
+    return Refuse(Failure(str(code), str(message)[:LONGEST_MESSAGE], details=details), prepared.terminate)
 
 
 TYPE = NodeType(
     name="fail",
     title="Fail",
-    description="Fails on purpose. An `error` edge, a loop or the flow's failure node may take care of it.",
+    description="Fails on purpose. Edges, loops or the failure node may take care of it, unless it ends the run.",
     config=FailConfig,
     prepare=prepare,
     plan=plan,

@@ -142,7 +142,7 @@ class FlowAppliers:
         if node.race is not None:
             self.router.win(scope, node, activation.visit)
         told = told_of(node, activation, event.failure, event.output)
-        scope.outputs[node.id] = told
+        scope.outputs[node.stored_as] = told
         self.router.route(flow, scope, node, told, event.outcome, event.taken)
         if event.outcome == FAILURE:
             assert self.graph.on_failure is not None
@@ -187,7 +187,7 @@ class FlowAppliers:
         has_mutex = self._take_skipped(flow, scope, node, event.reason)
         scope.visits[node.index] = event.visit
         if event.reason == "condition":
-            scope.outputs[node.id] = None
+            scope.outputs[node.stored_as] = None
             if node.followers:
                 gates.passes(self.graph, flow, scope, node, completed=True)
             self.router.route(flow, scope, node, None, None, None)

@@ -47,9 +47,7 @@ def _start(program: FlowProgram, turn: Turn, node: Node, scope: int, input: Json
     id = state.next_activation
     directive: Directive
     try:
-        directive = node.type.plan(
-            node.prepared, Moment(program.graph, turn, flow.scopes[scope], input, turn.at, node.missing)
-        )
+        directive = node.type.plan(node.prepared, Moment(program.graph, turn, flow.scopes[scope], input, turn.at, node))
     except PerdureError as problem:
         directive = Refuse(failure_from(problem, node.id))
     config = directive.config if type(directive) is Execute else None

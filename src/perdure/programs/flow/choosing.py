@@ -32,13 +32,14 @@ class Moment:
     what it has cost.
     """
 
-    __slots__ = ("_data", "_graph", "_meter", "_missing", "_scope", "_turn", "now")
+    __slots__ = ("_data", "_graph", "_meter", "_missing", "_node", "_scope", "_turn", "now")
 
     def __init__(
-        self, graph: Graph, turn: Turn, scope: FlowScope, data: Json, now: int, missing: str | None = None
+        self, graph: Graph, turn: Turn, scope: FlowScope, data: Json, now: int, node: Node | None = None
     ) -> None:
         self._graph, self._turn, self._scope, self._data = graph, turn, scope, data
-        self._missing = missing or graph.mode
+        self._node = node
+        self._missing = (node.missing if node is not None else None) or graph.mode
         self._meter: Meter = DEFAULT_LIMITS.wide_meter()
         self.now = now
 
@@ -87,7 +88,7 @@ class Moment:
             self._turn.pay(before - left(meter))
 
     def _gather(self, reads: Reads) -> dict[str, Any]:
-        env = environment(self._graph, self._turn.state, self._scope, self._data, reads)
+        env = environment(self._graph, self._turn.state, self._scope, self._data, reads, self._node)
         made = sum(len(env[name]) for name in _MADE if name in env)
         if made > _FEW:
             spend(self._meter, made * 2)

@@ -12,7 +12,7 @@ from perdure.kernel.signals import deliver_signals
 from perdure.kernel.sizes import measured
 from perdure.kernel.state import ROOT, Activation, RunState
 from perdure.kernel.turn import CONTINUED, Turn
-from perdure.kernel.winding import close_run
+from perdure.kernel.winding import close_run, fail_run
 from perdure.model import effects
 from perdure.model import events as e
 from perdure.model.failures import Failure
@@ -67,6 +67,10 @@ def carry_out(program: FlowProgram, turn: Turn, node: Node, activation: Activati
             turn.start_child(effects.StartChild(activation.id, run, child.definition, child.version, child.input))
         case Iterate():
             loops.begin(program, turn, node, activation, directive)
+        case Refuse(failure=failure, terminate=True) if not activation.detached:
+            failure = failure.at_node(node.id)
+            turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure))
+            fail_run(turn, failure, activation.id)
         case Refuse(failure=failure):
             fail_attempt(turn, activation, failure)
         case ContinueAsNew(input=input):

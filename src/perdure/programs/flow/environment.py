@@ -11,24 +11,43 @@ run            id, definition, version, startedAt
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from perdure.kernel.state import RunState
 from perdure.model.times import iso
 from perdure.model.values import Json
-from perdure.programs.flow.graph import Graph
+from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.state import FlowScope, FlowState
 
 Reads = Collection[tuple[str | int, ...]]
 """What an expression reads: names, each with the constant keys that follow it."""
 
 
-def environment(graph: Graph, state: RunState, scope: FlowScope, data: Json, reads: Reads) -> dict[str, Any]:
+class Sight(NamedTuple):
+    """From where a dialect's own names are read."""
+
+    state: RunState
+    scope: FlowScope
+    data: Json
+    reads: Reads
+    node: Node | None
+
+    def outputs(self, name: str) -> dict[str, Any]:
+        """The outputs that are read under this name."""
+        return _outputs(self.state.body, self.scope, self.reads, name)
+
+
+def environment(
+    graph: Graph, state: RunState, scope: FlowScope, data: Json, reads: Reads, node: Node | None = None
+) -> dict[str, Any]:
     """Plain values, as many as are read: nothing in them looks further, so a result may be kept."""
     flow: FlowState = state.body
     found: dict[str, Any] = {}
     names = {str(read[0]) for read in reads}
     for name in names:
+        if name in graph.naming:
+            found[name] = graph.naming[name](Sight(state, scope, data, reads, node))
+            continue
         match name:
             case "input":
                 found[name] = state.input

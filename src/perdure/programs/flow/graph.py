@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -46,12 +46,14 @@ class Node:
         "at_most_once", "body", "cancels", "compensate", "compensate_on_cancel", "component", "condition", "config",
         "declared", "followers", "has_when", "id", "index", "ins", "is_end", "join", "layer", "loop", "milestone",
         "missing", "mutex", "only_edge", "outcomes", "outs", "parent", "plain_join", "prepared", "queue", "race",
-        "rest", "retry", "timeout", "type", "work",
+        "rest", "retry", "stored_as", "timeout", "type", "work",
     )  # fmt: skip
 
     def __init__(self, index: int, doc: NodeDoc, type: NodeType) -> None:
         self.index = index
         self.id = doc.id
+        self.stored_as = doc.id
+        """The name under which its output is kept. A dialect may let several nodes write one: the last one counts."""
         self.type = type
         self.config = doc.config
         config = type.config.model_validate(doc.config)
@@ -188,6 +190,14 @@ class Graph:
                 node.body = self._body(node)
         self.triggers = Triggers(self.nodes)
         self.uses_trace = "_metadata" in document.model_dump_json(exclude_defaults=True)
+        self.naming: Mapping[str, Callable[..., Json]] = {}
+        """Names that the document's dialect reads in its own way: each with what makes its value of a `Sight`."""
+
+    def catch_everywhere(self) -> None:
+        """Failures behind the failure node lead to it as well, as often as the limit of errors in a row allows. For
+        graphs in which one token walks: nothing there waits to learn that no failure can come any more."""
+        self.after_failure = frozenset()
+        self.root.waits_for_failure = None
 
     def limited(self, limits: Limits) -> Limits:
         """A flow may ask for less than it is allowed, not for more."""

@@ -85,6 +85,8 @@ class Iterate(msgspec.Struct, frozen=True):
 
 class Refuse(msgspec.Struct, frozen=True):
     failure: Failure
+    terminate: bool = False
+    """End the run here: no edge, loop or failure node takes care of it."""
 
 
 class ContinueAsNew(msgspec.Struct, frozen=True):

@@ -107,7 +107,7 @@ class FlowProgram:
         if node.race is not None and visit in scope.won.get(node.race, ()):
             turn.emit(e.NodeSkipped(node.id, entry.scope, visit, "withdrawn"))
             return
-        moment = Moment(self.graph, turn, scope, entry.input, turn.at, node.missing)
+        moment = Moment(self.graph, turn, scope, entry.input, turn.at, node)
         is_skipped, taken, size = False, None, 0
         directive: Directive
         try:
@@ -168,7 +168,7 @@ class FlowProgram:
             return
         flow: FlowState = turn.state.body
         scope = flow.scopes[activation.scope]
-        moment = Moment(self.graph, turn, scope, activation.input, turn.at, node.missing)
+        moment = Moment(self.graph, turn, scope, activation.input, turn.at, node)
         try:
             directive = node.type.plan(node.prepared, moment)
         except PerdureError as problem:
@@ -325,7 +325,7 @@ class FlowProgram:
         bindings = None
         if node.type.reads is not None:
             scope = state.body.scopes[activation.scope]
-            bindings = environment(self.graph, state, scope, activation.input, node.type.reads(node.prepared))
+            bindings = environment(self.graph, state, scope, activation.input, node.type.reads(node.prepared), node)
         config = activation.config if activation.config is not None else node.config
         return Work(type=node.type.name, config=config, timeout=node.timeout, queue=node.queue, bindings=bindings)
 

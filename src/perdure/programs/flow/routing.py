@@ -35,7 +35,7 @@ class Router:
         taken: list[int] | None,
     ) -> None:
         """The node has its result: notes it and sends the tokens."""
-        scope.outputs[node.id] = output
+        scope.outputs[node.stored_as] = output
         if self.graph.uses_trace:
             flow.trace.append(node.id)
         if node.followers:
