@@ -25,6 +25,7 @@ from perdure.model.documents import (
     Part,
     RetryDoc,
     SettingsDoc,
+    UseDoc,
 )
 from perdure.programs.flow.checks.options import MAX_EDGES, MAX_LABEL, MAX_NODES, MAX_PROSE
 from perdure.programs.flow.names import ENVIRONMENT_NAMES
@@ -35,6 +36,7 @@ LINKS = {
     "JoinDoc": "[a join](#joins)",
     "RetryDoc": "[a retry](#retry)",
     "MilestoneDoc": "[a milestone](#milestone)",
+    "UseDoc": "[a use](#use)",
     "NodeDoc": "[nodes](#nodes)",
     "EdgeDoc": "[edges](#edges)",
     "SettingsDoc": "[settings](#settings)",
@@ -47,7 +49,7 @@ NAMES = {
     "vars": "data that all nodes share: written by `set`, `merge-data` and Python steps",
     "run": "`id`, `definition`, `version`, `startedAt`",
     "_global": "the fields of the input, and the outputs of nodes by id",
-    "_enum_store": "look-ups, as they were when the run started; empty in this release",
+    "_enum_store": "look-ups, as they were when the run started",
     "_metadata": "`createdAt`, `lastUpdatedAt`, `currentNode`, `executedNodes`",
     "_thread": "what the caller gave as `thread` when it started the run",
 }
@@ -111,6 +113,7 @@ PARTS: dict[str, made.Part] = {
     "joins": partial(fields, JoinDoc),
     "retry": partial(fields, RetryDoc),
     "milestone": partial(fields, MilestoneDoc),
+    "use": partial(fields, UseDoc),
     "edges": partial(fields, EdgeDoc),
     "settings": partial(fields, SettingsDoc),
     "names": names,

@@ -34,6 +34,7 @@ from perdure.ports.store import Store
 from perdure.programs.flow.nodetypes import NodeType
 from perdure.programs.flow.program import FlowProgram
 from perdure.service.definitions import DefinitionService
+from perdure.service.parts import PartService
 from perdure.service.runs import RunService, RunView, check_version
 from perdure.settings import Settings
 
@@ -168,6 +169,7 @@ class Perdure:
         )
         self.steps.on_change = self.engine.equipped
         self.definitions = DefinitionService(store.definitions, self.catalogue, self.library)
+        self.parts = PartService(store.definitions, self.catalogue, self.library)
         self.runs = RunService(self.engine, store, self.library)
 
     @classmethod

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from perdure.dialects import native_parts
 from perdure.model.documents import FlowDocument, semantic
 from perdure.model.problems import Problem
+from perdure.model.references import Parts, Reference
 from perdure.model.values import Json
 from perdure.programs.flow.graph import Graph, compile_flow
 from perdure.programs.flow.nodetypes import Catalogue
@@ -29,3 +32,12 @@ class Native:
 
     def semantic(self, document: Json) -> Json:
         return semantic(document)
+
+    def references(self, document: Any) -> Sequence[Reference]:
+        return native_parts.references(document)
+
+    def link(self, document: Any, parts: Parts) -> Any:
+        return native_parts.link(document, parts)
+
+    def part_problems(self, kind: str, document: Any, catalogue: Catalogue) -> list[Problem] | None:
+        return native_parts.part_problems(kind, document, catalogue)

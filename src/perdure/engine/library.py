@@ -68,6 +68,9 @@ class Library:
         """Which version is active is to be asked anew."""
         self._active.pop((namespace, definition), None)
 
+    def forget_parts(self, namespace: str) -> None:
+        """A part that flows may use has changed."""
+
     async def _once(self, key: _Key | tuple[str, str], read: Callable[[], Awaitable[Edition]]) -> Edition:
         """However many ask at the same time, it is read once."""
         under_way = self._under_way.get(key)

@@ -55,9 +55,21 @@ class MilestoneDoc(Part):
     before: Id | None = Field(None, description="Is skipped once this node has begun.")
 
 
+class UseDoc(Part):
+    ref: Id = Field(description="The id of a stored node definition.")
+    version: Annotated[int, Field(ge=1)] | Literal["LATEST", "ACTIVE", "SNAPSHOT"] = Field(
+        "LATEST", description="A number, or what a run is to find when it starts: newest, active or draft."
+    )
+
+
 class NodeDoc(Part):
     id: Id = Field(description="Its name in edges, expressions, logs and keys; unique, whatever the case.")
-    type: str = Field(min_length=1, max_length=64, description="One of the node types.")
+    type: str = Field(min_length=1, max_length=64, description="One of the node types. With `use` it may be left out.")
+    use: UseDoc | None = Field(
+        None,
+        description="A stored node definition that this node is made from. What else stands here overrides its fields, "
+        "`config` key by key.",
+    )
     label: str | None = Field(None, description="What a picture shows. Changes nothing.")
     comment: str | None = Field(None, description="For readers. Changes nothing.")
     position: dict[str, float] | None = Field(None, description="Where an editor draws the node. Changes nothing.")

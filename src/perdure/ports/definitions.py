@@ -1,4 +1,7 @@
-"""Named documents: one mutable draft, immutable numbered versions, and which version is active."""
+"""Named documents: one mutable draft, immutable numbered versions, and which version is active.
+
+Flows and the parts that they use (`script:greeting`, `node:charge`, `lookups:all`) are kept alike and apart: before a
+part's name stands its kind and a colon, which no flow has in its id."""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from perdure.model.references import BETWEEN
 from perdure.model.values import Json
 
 
@@ -71,6 +75,15 @@ class Definitions(Protocol):
         """In order of their numbers (2 before 10)."""
         ...
 
-    async def list(self, namespace: str, after: str = "", limit: int = 100) -> Sequence[Summary]:
-        """In order of ids, those greater than `after`."""
+    async def list(
+        self, namespace: str, after: str = "", limit: int = 100, kind: str | None = None
+    ) -> Sequence[Summary]:
+        """In order of ids, those greater than `after`: flows; or the parts whose ids begin with `kind` and a colon."""
         ...
+
+
+def span(after: str, kind: str | None) -> tuple[str, str | None]:
+    """Between which two ids those lie that `list` is asked for; None: flows, wherever they end."""
+    if kind is None:
+        return after, None
+    return max(after, f"{kind}{BETWEEN}"), f"{kind}{chr(ord(BETWEEN) + 1)}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perdure.errors import DraftChanged, NotFound
+from perdure.model.references import BETWEEN
 from perdure.model.values import Json, decode_json, encode_json
-from perdure.ports.definitions import Active, Draft, Summary, Version
+from perdure.ports.definitions import Active, Draft, Summary, Version, span
 from perdure.stores.memory.tables import Definition, Tables
 
 
@@ -68,12 +69,15 @@ class MemoryDefinitions:
         definition = self._tables.definitions.get((namespace, id))
         return [] if definition is None else list(definition.versions)
 
-    async def list(self, namespace: str, after: str = "", limit: int = 100) -> Sequence[Summary]:
+    async def list(
+        self, namespace: str, after: str = "", limit: int = 100, kind: str | None = None
+    ) -> Sequence[Summary]:
+        after, before = span(after, kind)
         found = sorted(
-            (id, definition)
-            for (space, id), definition in self._tables.definitions.items()
-            if space == namespace and id > after
+            ((id, definition) for (space, id), definition in self._tables.definitions.items() if space == namespace),
+            key=lambda each: each[0],
         )
+        found = [each for each in found if each[0] > after and (each[0] < before if before else BETWEEN not in each[0])]
         return [
             Summary(
                 id=id,

@@ -9,7 +9,7 @@ import asyncpg
 
 from perdure.errors import DraftChanged, NotFound
 from perdure.model.values import Json, decode_json, encode_json
-from perdure.ports.definitions import Active, Draft, Summary, Version
+from perdure.ports.definitions import Active, Draft, Summary, Version, span
 from perdure.stores.postgres.links import Pool, one
 from perdure.stores.postgres.queries import load_queries
 
@@ -67,12 +67,14 @@ class PostgresDefinitions:
     async def versions(self, namespace: str, id: str) -> Sequence[Version]:
         return [_version(row) for row in await self._pool.fetch(_SQL["versions"], namespace, id)]
 
-    async def list(self, namespace: str, after: str = "", limit: int = 100) -> builtins.list[Summary]:
+    async def list(
+        self, namespace: str, after: str = "", limit: int = 100, kind: str | None = None
+    ) -> builtins.list[Summary]:
         return [
             Summary(
                 row["id"], row["kind"], row["name"], row["latest"], row["active"], row["has_draft"], row["updated_at"]
             )
-            for row in await self._pool.fetch(_SQL["list"], namespace, after, limit)
+            for row in await self._pool.fetch(_SQL["list"], namespace, *span(after, kind), limit)
         ]
 
 

@@ -11,7 +11,7 @@ import apsw
 from perdure.errors import DraftChanged, NotFound
 from perdure.model.values import Json, decode_json, encode_json
 from perdure.ports.clock import Clock
-from perdure.ports.definitions import Active, Draft, Summary, Version
+from perdure.ports.definitions import Active, Draft, Summary, Version, span
 from perdure.stores.sqlite.queries import queries
 from perdure.stores.sqlite.reader import Reader
 from perdure.stores.sqlite.writer import Writer
@@ -88,8 +88,11 @@ class SqliteDefinitions:
         text = await self._reader.long(lambda connection: connection.execute(_Q["versions"], (namespace, id)).get)
         return [_version(row) for row in decode_json(text)]
 
-    async def list(self, namespace: str, after: str = "", limit: int = 100) -> Sequence[Summary]:
-        text = await self._reader.long(lambda connection: connection.execute(_Q["list"], (namespace, after, limit)).get)
+    async def list(
+        self, namespace: str, after: str = "", limit: int = 100, kind: str | None = None
+    ) -> Sequence[Summary]:
+        asked = (namespace, *span(after, kind), limit)
+        text = await self._reader.long(lambda connection: connection.execute(_Q["list"], asked).get)
         rows: builtins.list[Any] = decode_json(text)
         return [
             Summary(id, kind, name, latest, active, bool(has_draft), updated_at)

@@ -52,4 +52,5 @@ SELECT * FROM versions WHERE namespace = $1 AND id = $2 ORDER BY version
 
 -- name: list
 SELECT id, kind, name, latest, active, draft IS NOT NULL AS has_draft, updated_at FROM definitions
-WHERE namespace = $1 AND id > $2 ORDER BY id LIMIT $3
+WHERE namespace = $1 AND id > $2 AND CASE WHEN $3::text IS NULL THEN position(':' IN id) = 0 ELSE id < $3 END
+ORDER BY id LIMIT $4

@@ -44,5 +44,7 @@ WHERE d.namespace = ? AND d.id = ?;
 
 -- name: list
 SELECT json_group_array(json_array(id, kind, name, latest, active, draft IS NOT NULL, updated_at) ORDER BY id) FROM (
-    SELECT * FROM definitions WHERE namespace = ?1 AND id > ?2 ORDER BY id LIMIT ?3
+    SELECT * FROM definitions
+    WHERE namespace = ?1 AND id > ?2 AND iif(?3 IS NULL, instr(id, ':') = 0, id < ?3)
+    ORDER BY id LIMIT ?4
 );
