@@ -16,9 +16,14 @@ from perdure.expressions.values import MISSING, Env, Json, is_object, to_text
 #: What becomes of a value that is not there: an error, the text of its placeholder, or nothing.
 Mode = Literal["strict", "lenient", "blank"]
 MODES: Final[tuple[Mode, ...]] = ("strict", "lenient", "blank")
-Escape = Literal["none", "html"]
+Escape = Literal["none", "html", "slack"]
 
-_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+#: What stands for the characters that mean something in the text that values are written into.
+ESCAPED: Final[dict[Escape, dict[int, str]]] = {
+    "none": {},
+    "html": str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}),
+    "slack": str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"}),
+}
 
 
 class Text(NamedTuple):
@@ -39,10 +44,12 @@ class Rendering:
         limits: Limits,
         partial: Callable[[str, str], Text | None],
         meter: Meter | None = None,
+        pretty: bool = False,
     ) -> None:
         self.env = env
         self.mode = mode
-        self.escape = escape
+        self.escape: Escape = escape
+        self.pretty = pretty
         self.limits = limits
         self.partial = partial
         self.meter = limits.wide_meter() if meter is None else meter
@@ -92,8 +99,8 @@ class Rendering:
             return part.literal if self.mode == "lenient" else ""
         if isinstance(value, str) and len(value) > self.left:
             raise self._too_long()
-        found = to_text(value, self.meter)
-        return found.translate(_HTML) if self.escape == "html" and not raw else found
+        found = to_text(value, self.meter, indent=2 if self.pretty else None)
+        return found if raw or self.escape == "none" else found.translate(ESCAPED[self.escape])
 
     def put(self, text: str, written: list[str]) -> None:
         self.left -= len(text)

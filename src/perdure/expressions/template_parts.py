@@ -20,9 +20,10 @@ class Whole:
         self.source = source
         self.part = part
 
-    def direct(self, escape: Escape) -> Evaluate | None:
+    def direct(self, escape: Escape, pretty: bool) -> Evaluate | None:
         """The function that is all there is to resolving an expression that stands alone."""
-        return self.part.expression.evaluate if isinstance(self.part, Hole) and escape == "none" else None
+        as_it_is = escape == "none" and not pretty
+        return self.part.expression.evaluate if as_it_is and isinstance(self.part, Hole) else None
 
     def resolve(self, to: Rendering) -> Json:
         part = self.part
@@ -31,7 +32,7 @@ class Whole:
             if to.mode == "lenient":
                 return part.literal
             return None if isinstance(part, Hole) else ""
-        if to.escape == "html" and isinstance(found, str):
+        if to.pretty or (to.escape != "none" and isinstance(found, str)):
             return to.written(found, part, isinstance(part, Variable) and part.raw)
         return found
 

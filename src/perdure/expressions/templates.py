@@ -27,7 +27,19 @@ Partials = Mapping[str, str]
 class Template:
     """A compiled template. Made by `compile_template`; immutable and safe to share between threads."""
 
-    __slots__ = ("_direct", "_escape", "_limits", "_mode", "_partials", "_root", "is_static", "names", "reads", "value")
+    __slots__ = (
+        "_direct",
+        "_escape",
+        "_limits",
+        "_mode",
+        "_partials",
+        "_pretty",
+        "_root",
+        "is_static",
+        "names",
+        "reads",
+        "value",
+    )
 
     #: What it was compiled from.
     value: Json
@@ -38,16 +50,19 @@ class Template:
     #: The same with the constant keys that follow.
     reads: frozenset[tuple[str | int, ...]]
 
-    def __init__(self, value: Json, mode: Mode, escape: Escape, limits: Limits, partials: Partials) -> None:
+    def __init__(
+        self, value: Json, mode: Mode, escape: Escape, limits: Limits, partials: Partials, pretty: bool = False
+    ) -> None:
         compiler = Compiler(mode, limits, partials)
         self.value = value
         self._root = compiler.compile(value)
         self._mode: Mode = mode
         self._escape: Escape = escape
         self._limits = limits
+        self._pretty = pretty
         self._partials = partials
         self.is_static = self._root is None
-        self._direct = self._root.direct(escape) if isinstance(self._root, Whole) else None
+        self._direct = self._root.direct(escape, pretty) if isinstance(self._root, Whole) else None
         self.reads = frozenset(compiler.reads)
         self.names = frozenset(str(each[0]) for each in self.reads)
 
@@ -65,7 +80,9 @@ class Template:
                 return self._direct(env) if meter is None else charged(self._direct, env, meter, self._limits)
             except ExpressionError:
                 pass  # the long way finds out what it means in this mode, and where it is
-        return self._root.resolve(Rendering(env, mode or self._mode, self._escape, self._limits, self._partial, meter))
+        mode = mode or self._mode
+        to = Rendering(env, mode, self._escape, self._limits, self._partial, meter, self._pretty)
+        return self._root.resolve(to)
 
     def _partial(self, name: str, indent: str) -> Text | None:
         return _partial(self._partials.get(name), indent, self._limits)
@@ -81,11 +98,14 @@ def compile_template(
     escape: Escape = "none",
     limits: Limits = DEFAULT_LIMITS,
     partials: Partials | None = None,
+    pretty: bool = False,
 ) -> Template:
-    """The template that a JSON value is. In lenient mode a placeholder with a mistake in it is kept as text."""
+    """The template that a JSON value is. In lenient mode a placeholder with a mistake in it is kept as text.
+
+    `pretty` is for letters: what a string gives is text in any case, lists and objects as indented JSON."""
     if isinstance(value, str) and partials is None and len(value) <= limits.source:
-        return _compiled(value, mode, escape, limits)
-    return Template(value, mode, escape, limits, partials or {})
+        return _compiled(value, mode, escape, limits, pretty)
+    return Template(value, mode, escape, limits, partials or {}, pretty)
 
 
 def check_template(
@@ -101,8 +121,8 @@ def check_template(
 
 
 @lru_cache(maxsize=4_096)
-def _compiled(value: str, mode: Mode, escape: Escape, limits: Limits) -> Template:
-    return Template(value, mode, escape, limits, {})
+def _compiled(value: str, mode: Mode, escape: Escape, limits: Limits, pretty: bool) -> Template:
+    return Template(value, mode, escape, limits, {}, pretty)
 
 
 @lru_cache(maxsize=256)

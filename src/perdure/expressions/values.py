@@ -66,7 +66,7 @@ def is_object(value: Json) -> TypeGuard[Mapping[str, Json]]:
     return type(value) is dict or isinstance(value, Mapping)
 
 
-def to_text(value: Json, meter: Meter) -> str:
+def to_text(value: Json, meter: Meter, indent: int | None = None) -> str:
     """A value inside text: text as it is, null as nothing, everything else in its JSON form."""
     if type(value) is str:
         return value
@@ -80,16 +80,20 @@ def to_text(value: Json, meter: Meter) -> str:
         if type(value) is int:
             spend_digits(meter, value)
         return repr(value)
-    return dump(value, meter)
+    return dump(value, meter, indent)
 
 
-def dump(value: Json, meter: Meter) -> str:
-    """Compact JSON. The size is weighed first, so that a value that is large only by repetition costs nothing."""
+def dump(value: Json, meter: Meter, indent: int | None = None) -> str:
+    """JSON, compact unless indented. The size is weighed first, so that one that is large only by repetition costs
+    nothing."""
     if type(value) is int:
         spend_digits(meter, value)
     spend_text(meter, weigh(value, meter, {}) * 6)
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+        separators = (",", ":") if indent is None else (",", ": ")
+        return json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=separators, default=_plain, indent=indent
+        )
     except (TypeError, ValueError) as fault:
         raise ExpressionFailed(f"this value has no JSON form: {fault}") from None
 

@@ -17,6 +17,7 @@ from perdure.expressions import operators
 from perdure.expressions.gotemplate.formatting import NO_VALUE, Budget, as_json, plain
 from perdure.expressions.gotemplate.printf import printf
 from perdure.expressions.limits import checked, spend
+from perdure.expressions.rendering import ESCAPED, Escape
 from perdure.expressions.values import MISSING, Json, is_number, is_object, with_article
 
 _HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;", "\0": "\ufffd"})
@@ -131,10 +132,10 @@ def _html(budget: Budget, *values: Json) -> str:
     return escaped(_written(budget, values), budget)
 
 
-def escaped(text: str, budget: Budget) -> str:
-    """Text that stands for itself in HTML."""
+def escaped(text: str, budget: Budget, escape: Escape = "html") -> str:
+    """Text that stands for itself, in HTML or elsewhere."""
     spend(budget.meter, len(text) >> 1)
-    return text.translate(_HTML)
+    return text.translate(_HTML if escape == "html" else ESCAPED[escape])
 
 
 def _urlquery(budget: Budget, *values: Json) -> str:

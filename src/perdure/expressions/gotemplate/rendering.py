@@ -29,7 +29,7 @@ from perdure.expressions.gotemplate.syntax import (
     Variable,
 )
 from perdure.expressions.gotemplate.tokens import Text
-from perdure.expressions.limits import Limits, spend_steps
+from perdure.expressions.limits import Limits, Meter, spend_steps
 from perdure.expressions.places import placed
 from perdure.expressions.reach import step, walk
 from perdure.expressions.rendering import Escape
@@ -47,12 +47,19 @@ Left = Literal["break", "continue"] | None
 class Rendering:
     """One rendering of one template: what has been written, and what may still be spent."""
 
-    def __init__(self, source: str, definitions: dict[str, Definition], escape: Escape, limits: Limits) -> None:
+    def __init__(
+        self,
+        source: str,
+        definitions: dict[str, Definition],
+        escape: Escape,
+        limits: Limits,
+        meter: Meter | None = None,
+    ) -> None:
         self.source = source
         self.definitions = definitions
-        self.escape = escape
+        self.escape: Escape = escape
         self.limits = limits
-        self.budget = Budget(limits, [limits.steps * _TURNS, limits.work * _WORK])
+        self.budget = Budget(limits, [limits.steps * _TURNS, limits.work * _WORK] if meter is None else meter)
         self.left = limits.output
         self.depth = 0
         self.written: list[str] = []
@@ -113,7 +120,7 @@ class Rendering:
         value = self._pipeline(pipeline, frame, dot)
         try:
             text = printed(value, self.budget)
-            self._put(text if statement.safe or self.escape == "none" else escaped(text, self.budget))
+            self._put(text if statement.safe or self.escape == "none" else escaped(text, self.budget, self.escape))
         except ExpressionError as fault:
             raise placed(fault, self.source, pipeline.start, pipeline.end) from None
 
@@ -128,7 +135,7 @@ class Rendering:
             elif value is not None:
                 nested = isinstance(value, list) or is_object(value)
                 text = as_json(value, self.budget, indent=2) if nested else plain(value, self.budget)
-                self._put(escaped(text, self.budget) if self.escape == "html" else text)
+                self._put(text if self.escape == "none" else escaped(text, self.budget, self.escape))
         except ExpressionError as fault:
             raise placed(fault, self.source, statement.start, statement.start + len(statement.literal)) from None
 

@@ -9,8 +9,9 @@ from typing import Any, Final
 from perdure.errors import ExpressionError, ExpressionLimit, ExpressionSyntax
 from perdure.expressions.gotemplate.functions import FUNCTIONS
 from perdure.expressions.gotemplate.parser import Parser
+from perdure.expressions.gotemplate.reading import reads_of
 from perdure.expressions.gotemplate.rendering import Rendering
-from perdure.expressions.limits import DEFAULT_LIMITS, Limits
+from perdure.expressions.limits import DEFAULT_LIMITS, Limits, Meter
 from perdure.expressions.places import placed
 from perdure.expressions.rendering import Escape
 from perdure.expressions.values import Json
@@ -29,20 +30,23 @@ _TELLING: Final = re.compile(
 class GoTemplate:
     """A compiled template. Made by `compile_go_template`; immutable and safe to share between threads."""
 
-    __slots__ = ("_definitions", "_escape", "_limits", "source")
+    __slots__ = ("_definitions", "_escape", "_limits", "reads", "source")
 
     source: str
+    #: Names that it may read of its data, with the constant keys that follow. Those of items count too.
+    reads: frozenset[tuple[str | int, ...]]
 
     def __init__(self, source: str, escape: Escape, limits: Limits) -> None:
         self.source = source
         self._definitions = Parser(source, limits).parse()
+        self.reads = frozenset(reads_of(self._definitions.values()))
         self._escape: Escape = escape
         self._limits = limits
 
-    def render(self, data: Json) -> str:
+    def render(self, data: Json, meter: Meter | None = None) -> str:
         """The text for this data. Raises `ExpressionFailed` or `ExpressionLimit`, with line, column and snippet."""
         try:
-            return Rendering(self.source, self._definitions, self._escape, self._limits).render(data)
+            return Rendering(self.source, self._definitions, self._escape, self._limits, meter).render(data)
         except RecursionError:
             raise _too_deep(self.source) from None
         except ExpressionError as fault:

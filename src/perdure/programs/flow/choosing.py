@@ -7,6 +7,7 @@ from typing import Any
 from perdure.errors import PerdureError
 from perdure.expressions import DEFAULT_LIMITS, Env, Expression
 from perdure.expressions.expression import charged
+from perdure.expressions.gotemplate import GoTemplate
 from perdure.expressions.jsonpath import JsonPath
 from perdure.expressions.limits import Meter, left, spend
 from perdure.kernel.state import ROOT, Activation
@@ -48,7 +49,7 @@ class Moment:
         return self._data
 
     def evaluate(self, expression: Any) -> Json:
-        return self.apply(expression, self._gather(expression.reads))
+        return self.apply(expression, self.gather(expression.reads))
 
     def apply(self, expression: Any, env: Env) -> Json:
         """An expression over values that the node has found itself."""
@@ -60,15 +61,27 @@ class Moment:
         finally:
             self._turn.pay(before - left(meter))
 
-    def resolve(self, template: Any) -> Json:
+    def resolve(self, template: Any, more: Env | None = None) -> Json:
         if template.is_static:
             return template.resolve({})
-        env = self._gather(template.reads)
+        env = self.gather(template.reads)
+        if more:
+            env = {**env, **more}
         meter = self._meter
         before = left(meter)
         try:
             spend(meter, _GATHERING)
             return template.resolve(env, self._missing, meter)
+        finally:
+            self._turn.pay(before - left(meter))
+
+    def render(self, template: GoTemplate, data: Json) -> str:
+        """A Go template over data that the node has put together."""
+        meter = self._meter
+        before = left(meter)
+        try:
+            spend(meter, _GATHERING)
+            return template.render(data, meter)
         finally:
             self._turn.pay(before - left(meter))
 
@@ -87,7 +100,7 @@ class Moment:
         finally:
             self._turn.pay(before - left(meter))
 
-    def _gather(self, reads: Reads) -> dict[str, Any]:
+    def gather(self, reads: Reads) -> dict[str, Any]:
         env = environment(self._graph, self._turn.state, self._scope, self._data, reads, self._node)
         made = sum(len(env[name]) for name in _MADE if name in env)
         if made > _FEW:

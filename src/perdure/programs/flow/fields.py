@@ -30,6 +30,8 @@ class Kind(StrEnum):
     """Any JSON value whose strings may hold `${ }` and `{{ }}`."""
     PATH = "path"
     """A dotted path into JSON."""
+    LETTER = "letter"
+    """Text for people: a template, or one in the syntax of Go where it is written in that."""
     MIXED = "expression-or-template"
     """Text is an expression; any other value is a template."""
 
@@ -57,6 +59,7 @@ class Written:
 EXPRESSION = Written(Kind.EXPRESSION)
 TEMPLATE = Written(Kind.TEMPLATE)
 PATH = Written(Kind.PATH)
+LETTER = Written(Kind.LETTER)
 MIXED = Written(Kind.MIXED)
 
 

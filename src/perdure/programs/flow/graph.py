@@ -65,7 +65,7 @@ class Node:
         self.condition: Expression | None = (
             compile_expression(bare(doc.condition)) if doc.condition is not None else None
         )
-        self.retry = retry_of(doc, type)
+        self.retry = retry_of(doc, type, config)
         self.timeout = parse_duration(doc.timeout) if doc.timeout is not None else None
         self.compensate = doc.compensate
         self.compensate_on_cancel = doc.compensate_on_cancel
@@ -308,7 +308,9 @@ def join_of(doc: JoinDoc | str) -> Join:
     return Join(JoinRule(doc.rule), n, doc.cancel_rest, doc.blocking, doc.threads)
 
 
-def retry_of(doc: NodeDoc, type: NodeType) -> Retry:
+def retry_of(doc: NodeDoc, type: NodeType, config: Any) -> Retry:
+    if doc.retry is None and type.retry is not None:
+        return type.retry(config)
     if doc.retry is None:
         return Retry(type.default_retry_attempts) if type.default_retry_attempts > 1 else NO_RETRY
     r = doc.retry

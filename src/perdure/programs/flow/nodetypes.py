@@ -16,9 +16,11 @@ from msgspec import UNSET, UnsetType
 from pydantic import BaseModel
 
 from perdure.expressions import Expression
+from perdure.expressions.gotemplate import GoTemplate
 from perdure.expressions.jsonpath import JsonPath
 from perdure.model.events import Chunk
 from perdure.model.failures import Failure
+from perdure.model.policies import Retry
 from perdure.model.values import Json
 
 # -- directives -----------------------------------------------------------------------------------
@@ -151,8 +153,16 @@ class Plan(Protocol):
     @property
     def input(self) -> Json: ...
     def evaluate(self, expression: Any) -> Json: ...
-    def resolve(self, template: Any) -> Json: ...
+    def resolve(self, template: Any, more: Mapping[str, Any] | None = None) -> Json:
+        """`more`: further names, which come before those that there are."""
+        ...
+
     def apply(self, expression: Any, env: Mapping[str, Any]) -> Json: ...
+    def gather(self, reads: Collection[tuple[str | int, ...]]) -> dict[str, Any]:
+        """The values of these names, each with the constant keys that follow it, as far as there are any."""
+        ...
+
+    def render(self, template: GoTemplate, data: Json) -> str: ...
     def query(self, path: JsonPath, value: Json) -> list[Json]: ...
     def spend(self, units: int) -> None:
         """To be called before work that grows with the data: a unit stands for a twentieth of a microsecond. Raises
@@ -190,6 +200,8 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     beside: bool = True
     """Whether it can run beside the graph, as compensation or completion node: it completes, sleeps or executes."""
     default_retry_attempts: int = 1
+    retry: Callable[[Any], Retry] | None = None
+    """Configuration -> how often and when it is tried again, where the node itself does not say."""
 
 
 Catalogue = Mapping[str, NodeType]

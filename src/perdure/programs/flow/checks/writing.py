@@ -9,6 +9,7 @@ from typing import Any
 from perdure.errors import ExpressionError
 from perdure.expressions import DEFAULT_LIMITS, check_expression, check_template, compile_expression, compile_template
 from perdure.expressions import Problem as Fault
+from perdure.expressions.gotemplate import compile_go_template, is_go_template
 from perdure.expressions.places import nearest
 from perdure.model.problems import Problem, Severity, pointed
 from perdure.programs.flow.checks.sketch import NodeSketch, Sketch
@@ -66,9 +67,12 @@ class _Scope:
         if text.kind is Kind.EXPRESSION:
             if isinstance(text.value, str):
                 yield from self._expression(text)
-        elif text.kind is Kind.TEMPLATE:
+        elif text.kind in (Kind.TEMPLATE, Kind.LETTER):
             for place, source in islice(_strings(text.value, text.pointer), MOST_STRINGS):
-                yield from self._template(place, source, text.names)
+                if text.kind is Kind.LETTER and is_go_template(source):
+                    yield from _go_template(place, source)
+                else:
+                    yield from self._template(place, source, text.names)
 
     def _expression(self, text: Text) -> Iterator[Problem]:
         source = bare(text.value)
@@ -127,6 +131,14 @@ class _Scope:
             told = f"{id!r} belongs to the body of {found.parent!r}; its output is not seen from here"
             remedy = f"read the results of {found.parent!r} instead"
             yield Problem("NODE_REFERENCE_HIDDEN", place, told, remedy=remedy, severity="warning")
+
+
+def _go_template(place: str, source: str) -> Iterator[Problem]:
+    """Its names are those of its data, which are not known before."""
+    try:
+        compile_go_template(source)
+    except ExpressionError as fault:
+        yield _told(place, Fault.of(fault), "error")
 
 
 def _loop_variables(loop: NodeSketch | None) -> set[str] | None:
