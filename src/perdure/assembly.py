@@ -25,6 +25,8 @@ from perdure.model.statuses import Status
 from perdure.model.values import Json, check_name
 from perdure.nodes.catalogue import builtin_types
 from perdure.nodes.handlers import builtin_handlers
+from perdure.nodes.outgoing.policy import OutgoingSettings
+from perdure.nodes.outgoing.reading import outgoing_settings
 from perdure.nodes.toolbox import Toolbox
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Active, Summary, Version
@@ -140,13 +142,14 @@ class Perdure:
         engine_settings: EngineSettings | None = None,
         observer: Observer | None = None,
         secrets: Mapping[str, str] | None = None,
+        outgoing: OutgoingSettings | None = None,
     ) -> None:
         self.store = store
         self.namespace = namespace
         self.steps = Steps()
         self.catalogue = builtin_types()
         self.secrets: Secrets = GivenSecrets(secrets, os.environ)
-        self.tools = Toolbox(self.secrets)
+        self.tools = Toolbox(self.secrets, outgoing)
         self.handlers: dict[str, HandlerSpec] = builtin_handlers(self.steps, self.tools)
         self._clock = clock
         self._engine_settings = engine_settings
@@ -202,6 +205,7 @@ class Perdure:
             engine_settings=engine_settings,
             observer=observer,
             secrets=secrets,
+            outgoing=outgoing_settings(settings),
         )
 
     async def __aenter__(self) -> Self:

@@ -47,6 +47,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long a client of `perdure dev` may take for the head of a request, and for its body."""
     stall_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 0.5
     """An `async` step that blocks the event loop for longer is named in the log, once; 0 turns this off."""
+    http_allow: str = ""
+    """What nodes may call beyond the public internet: hosts, host:port and networks, with commas between them; one with
+    `namespace=` before it is for that namespace alone. `internal.example:8443, 10.1.0.0/16, billing=10.2.0.7`"""
+    http_hosts: str = ""
+    """Hosts whose calls go elsewhere, for tests and for names that only exist inside: `api.example=http://127.0.0.1:8081`.
+    The call keeps its URL and its Host header."""
+    http_connections_per_host: Count = 20
+    """Connections that a namespace keeps to one host; calls beyond it wait for one."""
+    http_response_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 10_485_760
+    """The largest response, decoded, that a node may ask for."""
+    http_clients: str = ""
+    """Clients that fetch tokens for calls, by name, as JSON:
+    `{"billing": {"token_url": "https://…", "client_id": "perdure", "secret": "BILLING_SECRET"}}`"""
     log_level: Level = "INFO"
     """From which level on `perdure dev` reports on standard error; small letters will do."""
 

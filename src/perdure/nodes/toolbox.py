@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
+from perdure.nodes.outgoing.policy import OutgoingSettings
 from perdure.ports.secrets import Secrets
+
+if TYPE_CHECKING:
+    from perdure.nodes.outgoing.client import HttpClient
 
 
 class Toolbox:
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: Secrets, outgoing: OutgoingSettings | None = None) -> None:
         self.secrets = secrets
+        self.outgoing = outgoing or OutgoingSettings()
+        self._http: HttpClient | None = None
         self._closers: list[Callable[[], Awaitable[None]]] = []
+
+    @property
+    def http(self) -> HttpClient:
+        """For every call to another machine."""
+        if self._http is None:
+            from perdure.nodes.outgoing.client import HttpClient
+
+            self._http = HttpClient(self.outgoing)
+            self.on_close(self._forget_http)
+        return self._http
+
+    async def _forget_http(self) -> None:
+        """An application that is opened again, on another loop perhaps, gets connections of its own."""
+        client, self._http = self._http, None
+        if client is not None:
+            await client.close()
 
     def on_close(self, closer: Callable[[], Awaitable[None]]) -> None:
         """To be called when the application ends, in the reverse order."""
