@@ -199,7 +199,15 @@ FAILURES: dict[str, Words] = {
         "The data makes no table: it is no list, its rows are of different kinds, or have too many keys.",
         "Give a list of objects, or of lists; name the columns.",
     ),
-    "MERGE_INVALID": ("What should be merged is no object, or has no place to go.", "Give an object."),
+    "MERGE_INVALID": (
+        "What should be merged is no object, or has no place to go; or the branches do not suit the mode.",
+        "Give objects; name the branches that are meant.",
+    ),
+    "SWITCH_NO_ROUTE": (
+        "No case of a switch holds, or the computed outcome is none of its ways.",
+        "Give it a default, or an `error` edge.",
+    ),
+    "EVENT_INVALID": ("The computed type or key of an event is no text, or empty.", "Mend the template."),
     "MESSAGE_INVALID": ("The computed type of a message is no text.", "Mend the template."),
 }
 

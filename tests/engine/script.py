@@ -192,6 +192,9 @@ class Script:
 
     def signalled(self, turn: Turn) -> None: ...
 
+    def choice(self, turn: Turn, activation: Activation) -> None:
+        return None
+
     def loses_signal(self, state: RunState, name: str) -> bool:
         return False
 

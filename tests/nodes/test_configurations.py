@@ -37,6 +37,17 @@ GOOD: dict[str, list[dict[str, Any]]] = {
                     {"conditions": [{"left": "data.a", "operator": "gte", "right": "18"}], "logicalOperator": "OR"},
                     {"conditions": [{"left": "data.a", "operator": "exists"},
                                     {"left": "data.b", "right": "${vars.c}"}]}],
+    "switch": [{"cases": [{"when": "data.a > 1", "outcome": "x"}, {"when": "true", "outcome": "y"}]},
+               {"value": "data.a", "cases": [{"equals": 1, "outcome": "x"}, {"equals": None, "outcome": "y"},
+                                             {"equals": ["a", "${vars.b}"], "outcome": "x"}], "default": "z"},
+               {"route": "data.where"}, {"route": "${data.where}", "routes": ["a", "b"], "default": "a"}],
+    "merge": [{}, {"mode": "append", "inputs": ["start"]}, {"mode": "position"}, {"mode": "object"},
+              {"mode": "key", "key": "id", "join": "outer"}, {"mode": "fields", "prefer": "first"}, {"mode": "first"},
+              {"mode": "key", "key": ["a", "b.c"], "right_key": ["x", "y"], "inputs": ["start", "start"]},
+              {"mode": "choose", "inputs": ["start"]}],
+    "map": [{}, {"items": "data.users", "concurrency": 50}, {"range": {"stop": 3}, "on_item_failure": "skip"}],
+    "wait-for-event": [{"event": "paid"}, {"type": "paid", "key": "{{data.order}}", "timeout": "2d"},
+                       {"event": "${vars.x}", "key": "${data.id}", "filter": "event.amount > vars.least"}],
     "delay": [{}, {"milliseconds": 0}, {"duration": 250}, {"milliseconds": "2s"}, {"milliseconds": "${data.ms}"},
               {"milliseconds": 0.5}],
     "sleep": [{"duration": "2d"}, {"duration": 0}, {"duration": "${data.x}"}, {"until": "2025-12-25T10:00"},
@@ -91,7 +102,9 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("transform", {"operations": [{"type": "map", "config": {"mappings": [{"from": "a"}]}}]},
      "/operations/0/config/mappings/0/to", "CONFIG_MISSING"),
     ("transform", {"operations": [{"type": "extract", "config": {"jsonPath": "a[?(@.b)]"}}]},
-     "/operations/0/config/jsonPath", "CONFIG_VALUE"),
+     "/operations/0/config/jsonPath", "EXPRESSION_SYNTAX"),
+    ("transform", {"operations": [{"type": "extract", "config": {"jsonPath": "$.a[?(@.b)", "take": "one"}}]},
+     "/operations/0/config/take", "CONFIG_VALUE"),
     ("transform", {"operations": [{"type": "concat", "config": {"inputs": "a", "x": 1}}]}, "/operations/0/config/x",
      "CONFIG_UNKNOWN"),
     ("json_to_csv", {"delimiter": ",,"}, "/delimiter", "CONFIG_VALUE"),
@@ -109,6 +122,26 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("conditional", {"conditions": [{"left": "data.", "right": "${"}]}, "/conditions/0/left", "EXPRESSION_SYNTAX"),
     ("conditional", {"conditions": [{"left": "data.", "right": "${"}]}, "/conditions/0/right", "EXPRESSION_SYNTAX"),
     ("conditional", {"condition": "true", "logicalOperator": "XOR"}, "/logicalOperator", "CONFIG_VALUE"),
+    ("switch", {}, "", "CONFIG_VALUE"),
+    ("switch", {"cases": [{"when": "true", "outcome": "x"}], "route": "data.x"}, "", "CONFIG_VALUE"),
+    ("switch", {"cases": [{"outcome": "x"}]}, "", "CONFIG_VALUE"),
+    ("switch", {"value": "data.a", "cases": [{"when": "true", "outcome": "x"}]}, "", "CONFIG_VALUE"),
+    ("switch", {"cases": [{"when": "data. >", "outcome": "x"}]}, "/cases/0/when", "EXPRESSION_SYNTAX"),
+    ("switch", {"cases": [{"when": "true"}]}, "/cases/0/outcome", "CONFIG_MISSING"),
+    ("switch", {"route": "dta.x"}, "/route", "NAME_UNKNOWN"),
+    ("merge", {"mode": "zip"}, "/mode", "CONFIG_VALUE"),
+    ("merge", {"mode": "key"}, "", "CONFIG_VALUE"),
+    ("merge", {"mode": "append", "key": "a"}, "", "CONFIG_VALUE"),
+    ("merge", {"mode": "key", "key": "a..b"}, "/key", "CONFIG_VALUE"),
+    ("merge", {"mode": "key", "key": "a", "inputs": ["start"]}, "", "CONFIG_VALUE"),
+    ("merge", {"inputs": ["strat"]}, "/inputs/0", "NODE_REFERENCE_UNKNOWN"),
+    ("map", {"concurrency": 0}, "/concurrency", "CONFIG_RANGE"),
+    ("map", {"items": 5}, "", "CONFIG_VALUE"),
+    ("wait-for-event", {}, "/event", "CONFIG_MISSING"),
+    ("wait-for-event", {"event": ""}, "/event", "CONFIG_RANGE"),
+    ("wait-for-event", {"event": "a", "filter": "event."}, "/filter", "EXPRESSION_SYNTAX"),
+    ("wait-for-event", {"event": "a", "filter": "evnt.x"}, "/filter", "NAME_UNKNOWN"),
+    ("wait-for-event", {"event": "a", "key": "${event.x}"}, "/key", "NAME_UNKNOWN"),
     ("delay", {"milliseconds": -1}, "/milliseconds", "CONFIG_VALUE"),
     ("delay", {"duration": "soon"}, "/duration", "CONFIG_VALUE"),
     ("delay", {"duration": 1e18}, "/duration", "CONFIG_VALUE"),
@@ -217,11 +250,7 @@ def test_the_examples_of_the_fields_are_valid(type: str) -> None:
     for name, field in kind.config.model_fields.items():
         for example in field.examples or ():
             key = field.validation_alias.choices[0] if hasattr(field.validation_alias, "choices") else name
-            config = {**{name: value for name, value in REQUIRED.get(type, {}).items() if key != name}, key: example}
-            if type == "conditional" and key != "condition":
-                del config["condition"]
-            if type == "sleep" and key in ("duration", "until", "duration_value", "target_date"):
-                config = {key: example}
+            config = {**REQUIRED.get(f"{type}.{key}", REQUIRED.get(type, {})), key: example}
             _, problems = validate_flow(document(type, config), CATALOGUE)
             unknown = ("NODE_REFERENCE_UNKNOWN",)
             assert [each for each in problems if each.is_error and each.code not in unknown] == [], config
@@ -231,8 +260,20 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "json-array": {"items": [{"name": "x"}]},
     "python": {"step": "x"},
     "publish": {"type": "t"},
+    "switch": {"cases": [{"when": "true", "outcome": "x"}]},
+    "wait-for-event": {"event": "e"},
     "sub-flow": {"definition": "f"},
     "wait-for-signal": {"name": "s"},
     "conditional": {"condition": "true"},
+    "conditional.conditions": {},
+    "merge": {"mode": "key", "key": "id"},
+    "merge.mode": {"key": "id"},
     "sleep": {"duration": "1s"},
+    "sleep.until": {},
+    "sleep.duration_value": {},
+    "sleep.target_date": {},
+    "switch.value": {"cases": [{"equals": 1, "outcome": "x"}]},
+    "switch.route": {},
+    "switch.routes": {"route": "data.x"},
 }
+"""What must stand beside an example of a field: for any field of the type, or for this one."""

@@ -16,7 +16,7 @@ from perdure.kernel.backoff import pause_before
 from perdure.kernel.children import failure_of
 from perdure.kernel.legality import COMMANDS, Answer
 from perdure.kernel.signal_ids import is_known
-from perdure.kernel.signals import deliver_all_signals, deliver_signals, is_wanted
+from perdure.kernel.signals import deliver_all_signals, deliver_signals, is_wanted, takes_next
 from perdure.kernel.sizes import counted, measured
 from perdure.kernel.state import Activation
 from perdure.kernel.turn import Turn, condition, refusal
@@ -236,7 +236,7 @@ def signal(turn: Turn, command: c.Signal) -> None:
     if state.semantics >= 2 and turn.program.loses_signal(state, command.name) and not is_wanted(state, command.name):
         turn.emit(e.SignalReceived(command.name, command.payload, command.id, kept=False))
         return
-    is_awaited = command.name in state.waiters and state.suspended is None and state.closing is None
+    is_awaited = state.suspended is None and state.closing is None and takes_next(turn, command.name)
     if len(state.signals) >= state.limits.pending_signals and not is_awaited:
         raise TooMuch(
             f"{len(state.signals)} signals are waiting to be consumed already",
@@ -253,7 +253,7 @@ def signal(turn: Turn, command: c.Signal) -> None:
             code_of_limit="LIMIT_DATA",
         )
     turn.emit(e.SignalReceived(command.name, command.payload, command.id, size=size))
-    deliver_signals(turn, command.name)
+    deliver_signals(turn, command.name, state.signal_count - 1)
     if state.suspended is None and state.closing is None:
         turn.program.signalled(turn)
 

@@ -114,6 +114,10 @@ class Program(Protocol):
         recorded and not kept."""
         ...
 
+    def choice(self, turn: Turn, activation: Activation) -> Callable[[Json], bool] | None:
+        """For a waiting activation that does not take every signal of the name: whether it takes this payload."""
+        ...
+
     def signalled(self, turn: Turn) -> None:
         """A signal is pending that no activation was waiting for."""
         ...

@@ -5,6 +5,11 @@
     concat     several fields to one text
 
 Paths are dotted (`items.0.name`), and looked up in the input, then in its `data`. A list is mapped item by item.
+
+Where `extract` is given a path that begins with `$` it is a JSONPath (RFC 9535): `$.orders[?@.total > 100].id`. A query
+that can find one value at most (`$.orders[0].id`) gives that value, and fails or gives the default where there is none;
+any other gives the list of all that it finds, which may be empty. `take` says otherwise: `first`, the first value as if
+there could be no other, or `all`, always a list.
 """
 
 from __future__ import annotations
@@ -16,11 +21,12 @@ import msgspec
 from pydantic import AfterValidator, AliasChoices, Field
 
 from perdure.expressions import MISSING, Path, Template
+from perdure.expressions.queries import compile_query
 from perdure.model.failures import Failure
 from perdure.nodes import transformations as operations
 from perdure.nodes.config import NodeConfig, TemplateValue, input_or, template
 from perdure.nodes.transformations import parse_path
-from perdure.programs.flow.fields import PATH
+from perdure.programs.flow.fields import PATH, QUERY
 from perdure.programs.flow.nodetypes import Directive, Done, NodeType, Plan, Refuse
 
 
@@ -57,7 +63,19 @@ class MapConfig(NodeConfig):
 
 
 class ExtractConfig(NodeConfig):
-    path: PathText = Field(validation_alias=AliasChoices("jsonPath", "path"), title="Path", examples=["items.0.name"])
+    path: Annotated[str, QUERY] = Field(
+        validation_alias=AliasChoices("jsonPath", "path"),
+        max_length=8192,
+        title="Path",
+        description="A dotted path, or a JSONPath, which begins with `$`.",
+        examples=["items.0.name", "$.items[?@.price < 10].name"],
+    )
+    take: Literal["auto", "first", "all"] = Field(
+        "auto",
+        title="Take",
+        description="Of what a JSONPath finds: the first, all as a list, or what suits the query: one value or many.",
+        examples=["first"],
+    )
     output_key: str | None = Field(
         None,
         validation_alias=AliasChoices("outputKey", "output_key"),
@@ -147,7 +165,11 @@ def _map(config: MapConfig) -> operations.Operation:
 
 def _extract(config: ExtractConfig) -> operations.Operation:
     default = config.default if "default" in config.model_fields_set else MISSING
-    return operations.Extract(parse_path(config.path), config.output_key, default)
+    query = compile_query(config.path)
+    if isinstance(query, Path):
+        return operations.Extract(query, config.output_key, default, every=config.take == "all")
+    one = config.take == "first" or (config.take == "auto" and query.is_singular)
+    return operations.Select(query, one, config.output_key, default)
 
 
 def _target(config: KeysConfig) -> Path:
@@ -172,7 +194,7 @@ def plan(prepared: Prepared, moment: Plan) -> Directive:
     value = input_or(prepared.source, moment)
     for number, operation in enumerate(prepared.operations):
         try:
-            value = operation.apply(value)
+            value = operation.apply(value, moment)
         except ValueError as problem:
             where = f"operation {number + 1} ({operation.name}): {problem}"
             return Refuse(Failure("TRANSFORM_INVALID", where, details={"operation": number}))

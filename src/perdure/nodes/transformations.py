@@ -8,14 +8,16 @@ import msgspec
 
 from perdure.errors import PerdureError
 from perdure.expressions import MISSING, Path
+from perdure.expressions.jsonpath import JsonPath
 from perdure.model.values import Json, decode_json, encode_json
 from perdure.nodes.inputs import find, subject
+from perdure.programs.flow.nodetypes import Plan
 
 
 class Operation(Protocol):
     @property
     def name(self) -> str: ...
-    def apply(self, value: Json) -> Json: ...
+    def apply(self, value: Json, moment: Plan) -> Json: ...
 
 
 def parse_path(text: str) -> Path:
@@ -35,7 +37,7 @@ class Map(msgspec.Struct, frozen=True):
     keep: bool
     name: str = "map"
 
-    def apply(self, value: Json) -> Json:
+    def apply(self, value: Json, moment: Plan) -> Json:
         base = subject(value)
         if isinstance(base, list):
             return [self._one(item, _object(item, f"item {index}")) for index, item in enumerate(base)]
@@ -59,14 +61,39 @@ class Extract(msgspec.Struct, frozen=True):
     path: Path
     key: str | None
     default: Any = MISSING
+    every: bool = False
+    """As a list, of one or none."""
     name: str = "extract"
 
-    def apply(self, value: Json) -> Json:
+    def apply(self, value: Json, moment: Plan) -> Json:
         found = find(self.path, value)
-        if found is MISSING:
+        if self.every:
+            found = [] if found is MISSING else [found]
+        elif found is MISSING:
             found = self.default
         if found is MISSING:
             raise ValueError(f"`{self.path}` leads nowhere")
+        return {self.key: found} if self.key is not None else found
+
+
+class Select(msgspec.Struct, frozen=True):
+    """The same by JSONPath."""
+
+    path: JsonPath
+    one: bool
+    key: str | None
+    default: Any = MISSING
+    name: str = "extract"
+
+    def apply(self, value: Json, moment: Plan) -> Json:
+        values = moment.query(self.path, value)
+        if not values and isinstance(value, dict) and isinstance(value.get("data"), dict | list):
+            values = moment.query(self.path, value["data"])
+        found: Any = values
+        if self.one:
+            found = values[0] if values else self.default
+        if found is MISSING:
+            raise ValueError(f"`{self.path.source}` finds nothing")
         return {self.key: found} if self.key is not None else found
 
 
@@ -75,7 +102,7 @@ class Parse(msgspec.Struct, frozen=True):
     target: Path
     name: str = "parse"
 
-    def apply(self, value: Json) -> Json:
+    def apply(self, value: Json, moment: Plan) -> Json:
         text = find(self.source, value)
         if text is MISSING:
             raise ValueError(f"`{self.source}` leads nowhere")
@@ -92,7 +119,7 @@ class Stringify(msgspec.Struct, frozen=True):
     target: Path
     name: str = "stringify"
 
-    def apply(self, value: Json) -> Json:
+    def apply(self, value: Json, moment: Plan) -> Json:
         found = find(self.source, value)
         if found is MISSING:
             raise ValueError(f"`{self.source}` leads nowhere")
@@ -105,7 +132,7 @@ class Concat(msgspec.Struct, frozen=True):
     key: str
     name: str = "concat"
 
-    def apply(self, value: Json) -> Json:
+    def apply(self, value: Json, moment: Plan) -> Json:
         found = [find(source, value) for source in self.sources]
         text = self.separator.join(_text(each) for each in found if each is not MISSING and each is not None)
         return {**_object(_base(value, None), "the input"), self.key: text}

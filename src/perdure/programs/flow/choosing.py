@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from perdure.errors import PerdureError
@@ -48,8 +49,17 @@ class Moment:
     def input(self) -> Json:
         return self._data
 
-    def evaluate(self, expression: Any) -> Json:
-        return self.apply(expression, self.gather(expression.reads))
+    @property
+    def ways(self) -> Collection[str]:
+        return self._node.outcomes if self._node is not None else ()
+
+    @property
+    def sources(self) -> Sequence[str]:
+        return list(dict.fromkeys(edge.source.id for edge in self._node.ins)) if self._node is not None else ()
+
+    def evaluate(self, expression: Any, more: Env | None = None) -> Json:
+        env = self.gather(expression.reads)
+        return self.apply(expression, env if more is None else {**env, **more})
 
     def apply(self, expression: Any, env: Env) -> Json:
         """An expression over values that the node has found itself."""

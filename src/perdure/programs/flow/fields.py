@@ -32,6 +32,8 @@ class Kind(StrEnum):
     """A dotted path into JSON."""
     LETTER = "letter"
     """Text for people: a template, or one in the syntax of Go where it is written in that."""
+    QUERY = "path-or-jsonpath"
+    """A dotted path, or a JSONPath, which begins with `$`."""
     MIXED = "expression-or-template"
     """Text is an expression; any other value is a template."""
 
@@ -60,6 +62,7 @@ EXPRESSION = Written(Kind.EXPRESSION)
 TEMPLATE = Written(Kind.TEMPLATE)
 PATH = Written(Kind.PATH)
 LETTER = Written(Kind.LETTER)
+QUERY = Written(Kind.QUERY)
 MIXED = Written(Kind.MIXED)
 
 

@@ -7,7 +7,7 @@ sleeping, waiting, looping or calling another flow is open to every node type an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
@@ -152,7 +152,20 @@ class Plan(Protocol):
     def now(self) -> int: ...
     @property
     def input(self) -> Json: ...
-    def evaluate(self, expression: Any) -> Json: ...
+    @property
+    def ways(self) -> Collection[str]:
+        """The outcomes that the node's edges name."""
+        ...
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """The ids of the nodes whose edges lead here."""
+        ...
+
+    def evaluate(self, expression: Any, more: Mapping[str, Any] | None = None) -> Json:
+        """With `more`: these names too."""
+        ...
+
     def resolve(self, template: Any, more: Mapping[str, Any] | None = None) -> Json:
         """`more`: further names, which come before those that there are."""
         ...
@@ -190,6 +203,9 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     waits: Callable[[Any], Waits] | None = None
     """Prepared configuration -> the signal. Every type that plans `AwaitSignal` says it: a signal that no node can
     ever take is not kept."""
+    accepts: Callable[[Any, Plan, Json], bool] | None = None
+    """For types that plan `AwaitSignal` and do not take every signal of the name: whether this payload is the one. What
+    one node does not accept is left for others."""
     reads: Callable[[Any], Collection[tuple[str | int, ...]]] | None = None
     """Prepared configuration -> the names, each with the constant keys that follow it, whose values its handler needs
     (`ctx.bindings`). They are looked up when an attempt begins, and not recorded: all that they are made of is."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
@@ -288,6 +289,15 @@ class FlowProgram:
 
     def loses_signal(self, state: RunState, name: str) -> bool:
         return self.graph.triggers.loses(name)
+
+    def choice(self, turn: Turn, activation: Activation) -> Callable[[Json], bool] | None:
+        node = self.graph.by_id[activation.node]
+        accepts = node.type.accepts
+        if accepts is None:
+            return None
+        scope = turn.state.body.scopes[activation.scope]
+        moment = Moment(self.graph, turn, scope, activation.input, turn.at, node)
+        return partial(accepts, node.prepared, moment)
 
     def items_loaded(self, turn: Turn, activation: Activation, command: c.ItemsLoaded) -> None:
         loops.loaded(self, turn, activation, command)

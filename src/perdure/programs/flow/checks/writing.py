@@ -11,6 +11,7 @@ from perdure.expressions import DEFAULT_LIMITS, check_expression, check_template
 from perdure.expressions import Problem as Fault
 from perdure.expressions.gotemplate import compile_go_template, is_go_template
 from perdure.expressions.places import nearest
+from perdure.expressions.queries import compile_query
 from perdure.model.problems import Problem, Severity, pointed
 from perdure.programs.flow.checks.sketch import NodeSketch, Sketch
 from perdure.programs.flow.fields import Kind, Text, texts
@@ -67,6 +68,9 @@ class _Scope:
         if text.kind is Kind.EXPRESSION:
             if isinstance(text.value, str):
                 yield from self._expression(text)
+        elif text.kind is Kind.QUERY:
+            if isinstance(text.value, str):
+                yield from _query(text)
         elif text.kind in (Kind.TEMPLATE, Kind.LETTER):
             for place, source in islice(_strings(text.value, text.pointer), MOST_STRINGS):
                 if text.kind is Kind.LETTER and is_go_template(source):
@@ -139,6 +143,21 @@ def _go_template(place: str, source: str) -> Iterator[Problem]:
         compile_go_template(source)
     except ExpressionError as fault:
         yield _told(place, Fault.of(fault), "error")
+
+
+def _query(text: Text) -> Iterator[Problem]:
+    try:
+        compile_query(text.value)
+    except ExpressionError as fault:
+        yield Problem(
+            fault.code,
+            text.pointer,
+            fault.message,
+            expected=fault.expected,
+            remedy=fault.remedy,
+            line=fault.line,
+            column=fault.column,
+        )
 
 
 def _loop_variables(loop: NodeSketch | None) -> set[str] | None:
