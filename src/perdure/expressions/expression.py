@@ -14,7 +14,7 @@ from perdure.expressions.sources import legible, readable
 from perdure.expressions.values import Env, Json
 
 CACHE_SIZE: Final = 4_096
-MISSING_POLICIES: Final[tuple[MissingPolicy, ...]] = ("error", "null")
+MISSING_POLICIES: Final[tuple[MissingPolicy, ...]] = ("error", "null", "gval")
 
 
 class Evaluate(Protocol):
@@ -87,7 +87,8 @@ class Problem(NamedTuple):
 def compile_expression(source: str, *, limits: Limits = DEFAULT_LIMITS, missing: MissingPolicy = "error") -> Expression:
     """The expression that `source` spells; the last 4,096 are kept.
 
-    With `missing="null"` a path that leads nowhere is null everywhere, as in the Go library gval.
+    With `missing="null"` a path that leads nowhere is null everywhere. With `missing="gval"` it is, too, and operators
+    do what they do in that library of Go (`gval`).
     """
     return _compiled(source, limits, missing)
 
@@ -104,16 +105,18 @@ def charged(evaluate: Evaluate, env: Env, meter: Meter, limits: Limits = DEFAULT
             raise ExpressionLimit("its expressions are too much work for one template or node, taken together")
 
 
-def check_expression(source: str, *, limits: Limits = DEFAULT_LIMITS) -> list[Problem]:
+def check_expression(
+    source: str, *, limits: Limits = DEFAULT_LIMITS, missing: MissingPolicy = "error"
+) -> list[Problem]:
     """Everything that is wrong with `source`. Empty when it compiles. Never raises."""
     try:
         readable(source, "expression", limits)
         legible(source)
-        to = Emitter(source, limits, "error")
+        to = Emitter(source, limits, missing)
         to.emit(parse(source, limits))
         found = to.problems
         if not found:
-            _compiled(source, limits, "error")
+            _compiled(source, limits, missing)
     except ExpressionError as fault:
         return [Problem.of(fault)]
     except RecursionError:

@@ -39,7 +39,7 @@ _CHOICE, _COALESCE, _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER, _P
 _POWERS: Final = {
     "?": _CHOICE, "if": _CHOICE, "??": _COALESCE, "?:": _COALESCE, "or": _OR, "||": _OR, "and": _AND, "&&": _AND,
     "==": _COMPARE, "!=": _COMPARE, "===": _COMPARE, "!==": _COMPARE, "<": _COMPARE, "<=": _COMPARE,
-    ">": _COMPARE, ">=": _COMPARE, "in": _COMPARE, "not": _COMPARE, "is": _COMPARE,
+    ">": _COMPARE, ">=": _COMPARE, "=~": _COMPARE, "!~": _COMPARE, "in": _COMPARE, "not": _COMPARE, "is": _COMPARE,
     "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "**": _POWER,
     ".": _POSTFIX, "?.": _POSTFIX, "[": _POSTFIX, "(": _POSTFIX,
 }  # fmt: skip

@@ -32,7 +32,7 @@ _PIECE: Final = re.compile(
       | (?P<number>[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)? | \.[0-9]+(?:[eE][+-]?[0-9]+)?)
       | (?P<name>[^\W0-9]\w*)
       | (?P<text>"(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*')
-      | (?P<op>\$\{ | ===|!==|\*\*|//|==|!=|<=|>=|&&|\|\||\?\?|\?\.(?![0-9])|\?: | [-+*/%<>()\[\]{},:.?!=])""",
+      | (?P<op>\$\{ | ===|!==|=~|!~|\*\*|//|==|!=|<=|>=|&&|\|\||\?\?|\?\.(?![0-9])|\?: | [-+*/%<>()\[\]{},:.?!=])""",
     re.VERBOSE | re.DOTALL,
 )
 _DIGITS: Final = re.compile(r"[0-9]+")
@@ -48,8 +48,6 @@ _ESCAPES: Final = {
 OPERATOR_WORDS: Final = frozenset({"and", "or", "not", "in", "is", "if", "else", "for"})
 
 _HINTS: Final = {
-    "=~": "regular expressions are not available; use contains, starts_with or ends_with",
-    "!~": "regular expressions are not available; use contains, starts_with or ends_with",
     "`": "text is written in single or double quotes",
     ";": "an expression is one value; there are no statements",
     "|": "for «or» write `or` or `||`; functions are called as f(x) or x.f()",

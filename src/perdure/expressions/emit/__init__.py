@@ -20,7 +20,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any, Final
 
-from perdure.expressions import operators, reach
+from perdure.expressions import gval, operators, reach
 from perdure.expressions.emit import calls, operations, paths, pieces
 from perdure.expressions.emit.emitter import Emitter, MissingPolicy, Spot
 from perdure.expressions.emit.explain import FAULTS, Site, explain
@@ -39,6 +39,7 @@ NAMES: Final[dict[str, Any]] = {
     **{helper: getattr(operators, helper) for helper in ("chain", "cut", "index", "member")},
     **{helper: getattr(operators, helper) for helper in ("negative", "positive", "text_key", "turns")},
     **{helper: getattr(reach, helper) for helper in ("reach", "there", "filled", "truthy")},
+    **{f"g_{helper.__name__}": helper for helper in (*gval.HELPERS.values(), gval.chain, gval.contains)},
     **{f"f_{entry.name}": entry.call for entry in TABLE.values()},
 }
 

@@ -41,7 +41,8 @@ def call(to: Emitter, node: syntax.Call) -> ast.expr:
     to.builds = to.builds or entry.name in _MULTIPLYING
     emitted = [to.emit(each) for each in arguments]
     if entry.metered:
-        return to.metered(f"f_{entry.name}", emitted, node)
+        is_gval = to.missing == "gval" and entry.name == "contains"
+        return to.metered("g_contains" if is_gval else f"f_{entry.name}", emitted, node)
     return pieces.call(f"f_{entry.name}", emitted, to.spot(node))
 
 

@@ -11,7 +11,8 @@ from perdure.expressions.emit import pieces
 from perdure.expressions.limits import Limits
 from perdure.expressions.syntax import Member, Node
 
-MissingPolicy = Literal["error", "null"]
+MissingPolicy = Literal["error", "null", "gval"]
+"""What a path that leads nowhere is: an error, or null. `gval`: null, and operators as in that library of Go."""
 Rule = TypeVar("Rule", bound=Callable[..., ast.expr])
 
 _RULES: Final[dict[type[Node], Callable[[Emitter, Any], ast.expr]]] = {}

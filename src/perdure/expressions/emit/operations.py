@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from perdure.expressions import syntax
+from perdure.errors import ExpressionError
+from perdure.expressions import gval, syntax
 from perdure.expressions.emit import pieces
 from perdure.expressions.emit.emitter import Emitter, emits
 from perdure.expressions.emit.paths import is_plain, tolerant
 from perdure.expressions.syntax import Node
+from perdure.expressions.tokens import wrong
 
 HELPERS: Final = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "power",
@@ -61,7 +63,7 @@ def binary(to: Emitter, node: syntax.Binary) -> ast.expr:
     to.builds = to.builds or any(each.op in {"+", "*"} for each in spine)
     found = to.emit(left)
     for each in reversed(spine):
-        found = to.metered(HELPERS[each.op], [found, to.emit(each.right)], each)
+        found = to.metered(helper(to, each.op, each), [found, to.emit(each.right)], each)
     return found
 
 
@@ -95,7 +97,13 @@ def compare(to: Emitter, node: syntax.Compare) -> ast.expr:
         return _pair(to, node, *pairs[0])
     if all(is_plain(each) for each in node.operands[1:-1]):
         return pieces.every([_pair(to, node, *each) for each in pairs])
-    return to.metered("chain", [pieces.constant(tuple(node.ops)), *(to.emit(each) for each in node.operands)], node)
+    for op in node.ops:
+        helper(to, op, node)
+    return to.metered(
+        "g_chain" if to.missing == "gval" else "chain",
+        [pieces.constant(tuple(node.ops)), *(to.emit(each) for each in node.operands)],
+        node,
+    )
 
 
 def _pair(to: Emitter, node: Node, left: Node, op: str, right: Node) -> ast.expr:
@@ -111,7 +119,31 @@ def _pair(to: Emitter, node: Node, left: Node, op: str, right: Node) -> ast.expr
     if op in {"in", "not in"} and isinstance(right, syntax.ListOf) and all(_unmistakable(each) for each in right.items):
         options = tuple(each.value for each in right.items if isinstance(each, syntax.Constant))
         return pieces.comparison(to.emit(left), ast.In() if op == "in" else ast.NotIn(), pieces.constant(options))
-    return to.metered(HELPERS[op], [to.emit(left), to.emit(right)], node)
+    if op in _PATTERNS and isinstance(right, syntax.Constant) and isinstance(right.value, str):
+        check_pattern(to, right, right.value)
+    return to.metered(helper(to, op, node), [to.emit(left), to.emit(right)], node)
+
+
+_PATTERNS: Final = ("=~", "!~")
+_NO_PATTERNS = "regular expressions are not available; use contains, starts_with or ends_with"
+
+
+def helper(to: Emitter, op: str, node: Node) -> str:
+    """The function that does what the operator means here."""
+    if to.missing == "gval" and op in gval.HELPERS:
+        return f"g_{gval.HELPERS[op].__name__}"
+    if op in _PATTERNS:
+        to.problems.append(wrong(f"{op!r} has no meaning here", to.source, node.start, node.end, _NO_PATTERNS))
+        return "same"
+    return HELPERS[op]
+
+
+def check_pattern(to: Emitter, node: Node, source: str) -> None:
+    try:
+        gval.pattern(source)
+    except ExpressionError as fault:
+        told = f"this regular expression cannot be used: {fault.message}"
+        to.problems.append(wrong(told, to.source, node.start, node.end, fault.remedy))
 
 
 def _unmistakable(node: Node) -> bool:

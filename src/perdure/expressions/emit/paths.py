@@ -46,7 +46,7 @@ def is_plain(node: Node) -> bool:
 @emits(syntax.Index)
 def path(to: Emitter, node: Node) -> ast.expr:
     root, steps = taken_apart(node)
-    if to.missing == "null" or any(isinstance(each, syntax.Member) and each.optional for each in steps):
+    if to.missing != "error" or any(isinstance(each, syntax.Member) and each.optional for each in steps):
         return tolerant(to, "reach", node)
     if not isinstance(root, syntax.Name):
         return _stepwise(to, to.emit(root), steps)

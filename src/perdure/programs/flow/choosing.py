@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from perdure.errors import PerdureError
+from perdure.errors import ExpressionError, PerdureError
 from perdure.expressions import DEFAULT_LIMITS, Env, Expression
 from perdure.expressions.expression import charged
 from perdure.expressions.gotemplate import GoTemplate
@@ -15,8 +15,9 @@ from perdure.kernel.state import ROOT, Activation
 from perdure.kernel.turn import Turn
 from perdure.model.failures import Failure
 from perdure.model.values import Json
-from perdure.programs.flow.environment import Reads, environment
+from perdure.programs.flow.environment import environment
 from perdure.programs.flow.graph import Graph, Node
+from perdure.programs.flow.names import Names, Reads
 from perdure.programs.flow.routing import FAILURE, is_candidate, told_of
 from perdure.programs.flow.state import FlowScope
 
@@ -110,6 +111,14 @@ class Moment:
         finally:
             self._turn.pay(before - left(meter))
 
+    def holds(self, condition: Expression, names: Names) -> bool:
+        """Whether the condition of an edge is true, by the rules of a dialect: what cannot be said is not."""
+        env = names.on_edge(self._graph, self._turn.state, self._scope, self._data, condition.reads)
+        try:
+            return self.apply(condition, env) is True
+        except ExpressionError:
+            return False
+
     def gather(self, reads: Reads) -> dict[str, Any]:
         env = environment(self._graph, self._turn.state, self._scope, self._data, reads, self._node)
         made = sum(len(env[name]) for name in _MADE if name in env)
@@ -126,10 +135,12 @@ def choose(
     if not node.has_when:
         return None
     moment = Moment(graph, turn, scope, output, turn.state.at)
+    names = graph.names
     return [
         place
         for place, edge in enumerate(node.outs)
-        if is_candidate(edge, outcome) and (edge.when is None or moment.evaluate(edge.when))
+        if is_candidate(edge, outcome)
+        and (edge.when is None or (moment.evaluate(edge.when) if names is None else moment.holds(edge.when, names)))
     ]
 
 

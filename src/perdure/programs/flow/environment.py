@@ -17,10 +17,8 @@ from perdure.kernel.state import RunState
 from perdure.model.times import iso
 from perdure.model.values import Json
 from perdure.programs.flow.graph import Graph, Node
+from perdure.programs.flow.names import Reads
 from perdure.programs.flow.state import FlowScope, FlowState
-
-Reads = Collection[tuple[str | int, ...]]
-"""What an expression reads: names, each with the constant keys that follow it."""
 
 
 class Sight(NamedTuple):
@@ -41,6 +39,8 @@ def environment(
     graph: Graph, state: RunState, scope: FlowScope, data: Json, reads: Reads, node: Node | None = None
 ) -> dict[str, Any]:
     """Plain values, as many as are read: nothing in them looks further, so a result may be kept."""
+    if graph.names is not None:
+        return graph.names.environment(graph, state, scope, data, reads)
     flow: FlowState = state.body
     found: dict[str, Any] = {}
     names = {str(read[0]) for read in reads}

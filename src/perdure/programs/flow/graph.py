@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from perdure.errors import InvalidInput, NotInstalled
-from perdure.expressions import Expression, compile_expression
+from perdure.expressions import Expression, MissingPolicy, compile_expression
 from perdure.kernel.program import Work
 from perdure.model.documents import EdgeDoc, FlowDocument, JoinDoc, MilestoneDoc, NodeDoc
 from perdure.model.policies import NO_RETRY, Join, JoinRule, Limits, Retry
@@ -16,6 +16,7 @@ from perdure.model.schemas import Schema
 from perdure.model.times import parse_duration
 from perdure.model.values import Json
 from perdure.programs.flow.components import layers, only_through, reachable, strong_components
+from perdure.programs.flow.names import Names
 from perdure.programs.flow.nodetypes import ANY_OUTCOME, Catalogue, LoopOptions, NodeKind, NodeType
 from perdure.programs.flow.triggers import Triggers
 
@@ -27,12 +28,14 @@ _NONE: frozenset[str] = frozenset()
 class Edge:
     __slots__ = ("index", "leaves_cycle", "outcome", "place_in", "place_out", "source", "target", "tokens", "when")
 
-    def __init__(self, index: int, doc: EdgeDoc, source: Node, target: Node) -> None:
+    def __init__(self, index: int, doc: EdgeDoc, source: Node, target: Node, language: MissingPolicy) -> None:
         self.index = index
         self.source = source
         self.target = target
         self.outcome = doc.outcome
-        self.when: Expression | None = compile_expression(bare(doc.when)) if doc.when is not None else None
+        self.when: Expression | None = (
+            compile_expression(bare(doc.when), missing=language) if doc.when is not None else None
+        )
         self.tokens = doc.tokens
         self.place_out = len(source.outs)
         self.place_in = len(target.ins)
@@ -149,13 +152,16 @@ class Body:
 
 
 class Graph:
-    def __init__(self, document: FlowDocument, catalogue: Catalogue) -> None:
+    def __init__(self, document: FlowDocument, catalogue: Catalogue, names: Names | None = None) -> None:
         settings = document.settings
+        self.names = names
+        """What bare names mean, where that is not what `environment.py` says."""
+        language: MissingPolicy = names.language if names is not None else "error"
         self.nodes = [Node(index, doc, catalogue[doc.type]) for index, doc in enumerate(document.nodes)]
         self.by_id = {node.id: node for node in self.nodes}
         self.edges: list[Edge] = []
         for doc in document.edges:
-            edge = Edge(len(self.edges), doc, self.by_id[doc.source], self.by_id[doc.target])
+            edge = Edge(len(self.edges), doc, self.by_id[doc.source], self.by_id[doc.target], language)
             self.edges.append(edge)
             edge.source.outs.append(edge)
             edge.target.ins.append(edge)
@@ -323,7 +329,7 @@ def bare(source: str) -> str:
     return text[2:-1] if text.startswith("${") and text.endswith("}") and "${" not in text[2:] else text
 
 
-def compile_flow(document: FlowDocument, catalogue: Catalogue) -> Graph:
+def compile_flow(document: FlowDocument, catalogue: Catalogue, names: Names | None = None) -> Graph:
     """The document must have been validated (`validate.py`). Raises NotInstalled for a node type that is not here."""
     missing = sorted({node.type for node in document.nodes} - set(catalogue))
     if missing:
@@ -334,7 +340,7 @@ def compile_flow(document: FlowDocument, catalogue: Catalogue) -> Graph:
             remedy="install the package that brings it, or update this worker",
             types=missing,
         )
-    return Graph(document, catalogue)
+    return Graph(document, catalogue, names)
 
 
 __all__ = ["Body", "Component", "Edge", "Graph", "Node", "NodeKind", "compile_flow"]

@@ -18,19 +18,22 @@ from perdure.model.problems import Problem, in_order
 from perdure.model.values import check_json
 from perdure.programs.flow.checks import configs, options, references, shape, structure, writing
 from perdure.programs.flow.checks.sketch import Sketch
+from perdure.programs.flow.names import Names
 from perdure.programs.flow.nodetypes import Catalogue
 
 _OF_ITS_OWN = "_DUPLICATE_ID"
 """Two ids that are the same are a mistake whatever they look like."""
 
 
-def validate_flow(document: Any, catalogue: Catalogue) -> tuple[FlowDocument | None, list[Problem]]:
+def validate_flow(
+    document: Any, catalogue: Catalogue, names: Names | None = None
+) -> tuple[FlowDocument | None, list[Problem]]:
     """The flow, if the document is one, and all that is wrong or doubtful about it. Never raises."""
     early = _unfit(document)
     if early:
         return None, early
     flow, misshapen = _shape(document)
-    sketch = Sketch(document, catalogue)
+    sketch = Sketch(document, catalogue, names)
     problems = [
         *misshapen,
         *chain(

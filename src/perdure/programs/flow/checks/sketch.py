@@ -10,6 +10,7 @@ from perdure.expressions.places import nearest
 from perdure.model.documents import ID_PATTERN
 from perdure.model.policies import JoinRule
 from perdure.model.problems import pointed
+from perdure.programs.flow.names import Names
 from perdure.programs.flow.nodetypes import Catalogue, NodeType
 
 _RULES = frozenset(JoinRule)
@@ -87,8 +88,9 @@ MOST_HINTS = 100
 
 
 class Sketch:
-    def __init__(self, document: dict[str, Any], catalogue: Catalogue) -> None:
+    def __init__(self, document: dict[str, Any], catalogue: Catalogue, names: Names | None = None) -> None:
         self.document = document
+        self.names = names
         self.catalogue = catalogue
         self.settings = mapping(document.get("settings"))
         self._hints = MOST_HINTS

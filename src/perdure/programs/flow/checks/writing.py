@@ -7,7 +7,14 @@ from itertools import islice
 from typing import Any
 
 from perdure.errors import ExpressionError
-from perdure.expressions import DEFAULT_LIMITS, check_expression, check_template, compile_expression, compile_template
+from perdure.expressions import (
+    DEFAULT_LIMITS,
+    MissingPolicy,
+    check_expression,
+    check_template,
+    compile_expression,
+    compile_template,
+)
 from perdure.expressions import Problem as Fault
 from perdure.expressions.gotemplate import compile_go_template, is_go_template
 from perdure.expressions.places import nearest
@@ -49,13 +56,15 @@ class _Scope:
         self.node = node
         self.around = set(sketch.around(node)) if node is not None and node.parent is not None else {None}
         self.lenient = sketch.settings.get("missing") == "lenient"
+        self.language: MissingPolicy = sketch.names.language if sketch.names is not None else "error"
         self._found: _Names | None = None
 
     @property
     def names(self) -> _Names:
         """And whether there may be others: those of a loop that cannot be made out."""
         if self._found is None:
-            found, is_sure = set(ENVIRONMENT_NAMES), self.node is not None and not self.node.is_homeless
+            found = set(ENVIRONMENT_NAMES)
+            is_sure = self.node is not None and not self.node.is_homeless and self.sketch.names is None
             for id in self.around:
                 if id is not None:
                     more = self.sketch.remembered(id, _loop_variables)
@@ -81,10 +90,10 @@ class _Scope:
     def _expression(self, text: Text) -> Iterator[Problem]:
         source = bare(text.value)
         try:
-            reads = compile_expression(source).reads
+            reads = compile_expression(source, missing=self.language).reads
         except ExpressionError:
             before = text.value.find(source)
-            for fault in check_expression(source):
+            for fault in check_expression(source, missing=self.language):
                 column = fault.column + before if fault.line == 1 else fault.column
                 yield _told(text.pointer, fault._replace(column=column), "error")
             return
@@ -107,7 +116,7 @@ class _Scope:
     ) -> Iterator[Problem]:
         for read in sorted(reads, key=str):
             root = str(read[0])
-            if root == "nodes" and len(read) > 1:
+            if root == "nodes" and len(read) > 1 and self.sketch.names is None:
                 yield from self._node(str(read[1]), place, severity)
             elif root not in self.names[0] and root not in more and self.names[1]:
                 known = self.names[0] | more
