@@ -97,6 +97,8 @@ PHASES: dict[tuple[Phase, type[e.Event]], Phase | None] = {
     (Phase.CHILD, e.ActivationRetrying): Phase.RETRYING,
     (Phase.CHILD, e.ActivationCancelled): ENDED,
     (Phase.LOOPING, e.SignalConsumed): Phase.LOOPING,
+    (Phase.LOOPING, e.TimerArmed): Phase.LOOPING,
+    (Phase.LOOPING, e.TimerFired): Phase.LOOPING,
     (Phase.LOOPING, e.LoopSatisfied): Phase.LOOPING,
     (Phase.LOOPING, e.ActivationCompleted): ENDED,
     (Phase.LOOPING, e.ActivationFailed): ENDED,

@@ -146,5 +146,7 @@ def _reason(state: RunState, activation: Activation, now: int | None) -> Reason:
             )
         case Phase.CHILD:
             return Reason("child", f"{node} waits for the child run {activation.child}", node, subject=activation.child)
+        case _ if activation.due is not None:
+            return Reason("sleeping", f"{node} pauses before its next iteration", node, activation.due)
         case _:
             return Reason("loop", f"{node} waits for its iterations", node)

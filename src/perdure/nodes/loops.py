@@ -15,7 +15,8 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model
 from perdure.expressions import MISSING, Expression, Path, Template
 from perdure.model.events import Chunk
 from perdure.model.failures import Failure
-from perdure.nodes.config import NodeConfig, VariableName, expression, has_placeholder, template
+from perdure.model.times import Duration, parse_duration
+from perdure.nodes.config import NodeConfig, TemplateValue, VariableName, expression, has_placeholder, template
 from perdure.nodes.inputs import find
 from perdure.nodes.transformations import parse_path
 from perdure.programs.flow.fields import EXPRESSION, MIXED, PATH, TEMPLATE, Kind, Written
@@ -118,6 +119,32 @@ class LoopConfig(NodeConfig):
     max_iterations: int | None = Field(
         None, ge=1, le=1_000_000_000, title="At most", description="More items than this are a failure."
     )
+    pause: Duration | None = Field(
+        None,
+        title="Pause",
+        description="How long to rest between the end of an iteration and the next one. One at a time only.",
+        examples=["2s"],
+    )
+    unwrap: bool = Field(
+        False, title="Keep only data", description="Of a result that is an object with a field `data`, keep that."
+    )
+    skip_null: bool = Field(False, title="Leave out null", description="Results that are null are left out.")
+    results_from: Literal["last", "ends"] = Field(
+        "last",
+        title="Results from",
+        description="What the last node of an iteration gives, or only what reaches an `end`; else it is null.",
+    )
+    shape: Literal["plain", "yantra"] = Field(
+        "plain",
+        title="Shape of the output",
+        description="As described here; or as in Yantra: `iteration_count`, `data` and further names of the same list.",
+    )
+    also: TemplateValue = Field(
+        None,
+        title="Also",
+        description="An object in which `arrayPath` is looked for if it leads nowhere in the input.",
+        examples=[{"order": "${item}"}],
+    )
     add_signal: SignalName | None = Field(
         None,
         title="Adding signal",
@@ -142,6 +169,8 @@ class LoopConfig(NodeConfig):
             raise ValueError("the results and their number need different names")
         if self.add_signal is not None and (self.range is not None or isinstance(self.items, dict)):
             raise ValueError("items can be added to a list only")
+        if self.pause is not None and self.concurrency > 1:
+            raise ValueError("with a pause between iterations they run one at a time")
         if self.add_signal is not None and self.add_signal == self.close_signal:
             raise ValueError("the adding and the closing signal need different names")
         return self
@@ -152,6 +181,11 @@ class AccumulatorConfig(LoopConfig):
         "accumulated",
         validation_alias=AliasChoices("accumulator", "accumulatorVariable"),
         title="Name of the results so far",
+    )
+    carries: bool = Field(
+        False,
+        title="Results so far in the input",
+        description="The input of each iteration also has the results so far, under that name.",
     )
 
     @model_validator(mode="after")
@@ -168,6 +202,7 @@ class Prepared(msgspec.Struct, frozen=True):
     numbers: tuple[Template, Template, Template] | None
     need: Expression | int | None
     config: LoopConfig
+    also: Template | None = None
 
 
 def prepare(config: LoopConfig) -> Prepared:
@@ -182,6 +217,7 @@ def prepare(config: LoopConfig) -> Prepared:
         numbers,
         expression(config.need) if isinstance(config.need, str) else config.need,
         config,
+        template(config.also) if config.also is not None else None,
     )
 
 
@@ -215,6 +251,8 @@ def items_of(prepared: Prepared, moment: Plan) -> Iterate:
         found = moment.resolve(prepared.items)
     elif prepared.path is not None and prepared.path.steps:
         found = find(prepared.path, moment.input)
+        if found is MISSING and prepared.also is not None:
+            found = prepared.path.find(moment.resolve(prepared.also))
         if found is MISSING:
             raise ValueError(f"`{prepared.path}` leads nowhere in the input")
     elif prepared.config.add_signal is not None and prepared.path is None:
@@ -279,4 +317,10 @@ def options(config: LoopConfig) -> LoopOptions:
         close_signal=config.close_signal,
         enough=expression(config.enough) if config.enough is not None else None,
         cancel_rest=config.cancel_rest,
+        pause=parse_duration(config.pause) if config.pause is not None else 0,
+        unwrap=config.unwrap,
+        skip_null=config.skip_null,
+        only_ends=config.results_from == "ends",
+        carries=isinstance(config, AccumulatorConfig) and config.carries,
+        yantra=config.shape == "yantra",
     )

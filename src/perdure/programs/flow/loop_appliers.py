@@ -23,6 +23,8 @@ class LoopAppliers:
             e.LoopStarted: self.loop_started,
             e.IterationStarted: self.iteration_started,
             e.IterationEnded: self.iteration_ended,
+            e.TimerArmed: self.timer_armed,
+            e.TimerFired: self.timer_fired,
             e.ScopeClosing: self.scope_closing,
             e.LoopClosing: self.loop_closing,
             e.LoopSatisfied: self.loop_satisfied,
@@ -71,7 +73,10 @@ class LoopAppliers:
         assert node.body is not None
         assert node.loop is not None
         scope = FlowScope(event.scope, loop.activation, loop.node, activation.scope, event.index, item)
-        input = item if node.loop.once else {node.loop.index: event.index, node.loop.item: item}
+        options = node.loop
+        input = item if options.once else {options.index: event.index, options.item: item}
+        if options.carries and options.accumulator is not None:
+            input[options.accumulator] = list(loop.results) if options.accumulate == "all" else loop.last
         tokens.open_scope(self.graph, flow, scope, node.body, input)
         weigh(flow, loop)
 
@@ -79,7 +84,10 @@ class LoopAppliers:
         flow: FlowState = state.body
         loop = flow.loops[event.activation]
         options = self._options(loop)
-        result = flow.scopes[event.scope].result
+        scope = flow.scopes[event.scope]
+        result = scope.result if scope.has_end or not options.only_ends else None
+        if options.unwrap and isinstance(result, dict) and "data" in result:
+            result = result["data"]
         index = loop.running.pop(event.scope)
         drop_scope(flow, event.scope)
         if event.failure is None:
@@ -94,6 +102,20 @@ class LoopAppliers:
             loop.appended += 1
             gather(loop, options, *loop.finished.pop(loop.appended - 1))
         weigh(flow, loop)
+
+    def timer_armed(self, state: RunState, event: e.TimerArmed, at: int, activation: Activation | None) -> None:
+        self._rest(state, activation, resting=True)
+
+    def timer_fired(self, state: RunState, event: e.TimerFired, at: int, activation: Activation | None) -> None:
+        self._rest(state, activation, resting=False)
+
+    def _rest(self, state: RunState, activation: Activation | None, *, resting: bool) -> None:
+        """Only a loop that pauses before its next iteration has a timer of its own."""
+        flow: FlowState | None = state.body
+        if activation is not None and flow is not None and activation.id in flow.loops:
+            loop = flow.loops[activation.id]
+            loop.resting, loop.rested = resting, loop.next
+            weigh(flow, loop)
 
     def _options(self, loop: LoopState) -> LoopOptions:
         options = self.graph.nodes[loop.node].loop
@@ -179,7 +201,7 @@ def weigh(flow: FlowState, loop: LoopState) -> None:
 
 
 def gather(loop: LoopState, options: LoopOptions, counts: bool, value: Json) -> None:
-    if counts:
+    if counts and not (options.skip_null and value is None):
         loop.last = value
         if options.accumulate == "all":
             loop.results.append(value)

@@ -68,13 +68,14 @@ def feed(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
     id = next(iter(flow.hungry))
     loop, activation = flow.loops[id], turn.state.activations[id]
     node = program.graph.nodes[loop.node]
-    limits = turn.state.limits
+    limits, options = turn.state.limits, node.loop
+    assert options is not None
     if loop.result_bytes + loop.spilled_bytes > limits.accumulator:
         too_large = Failure(
             "LIMIT_ACCUMULATOR", f"the results are larger than {limits.accumulator} bytes", node=node.id
         )
         close(program, turn, activation, too_large, reason=too_large.message)
-    elif loop.result_bytes > SPILL_BYTES:
+    elif loop.result_bytes > SPILL_BYTES and not options.yantra:
         _spill(turn, loop, loop.results)
     elif loop.is_over() and loop.satisfied:
         turn.emit(e.ActivationCompleted(id, loop.handed_on))
@@ -85,6 +86,8 @@ def feed(program: FlowProgram, turn: Turn, flow: FlowState) -> bool:
     elif loop.next >= limits.iterations:
         too_many = Failure("LIMIT_ITERATIONS", f"more than the {limits.iterations} items allowed", node=node.id)
         close(program, turn, activation, too_many, reason=too_many.message)
+    elif options.pause and loop.rested < loop.next:
+        turn.emit(e.TimerArmed(f"a{id}", turn.at + options.pause, "pause", id))
     else:
         turn.budget -= 1
         turn.emit(e.IterationStarted(id, turn.state.next_scope, loop.next))
@@ -150,6 +153,8 @@ def finish(program: FlowProgram, turn: Turn, node: Node, activation: Activation,
 def result_of(turn: Turn, options: LoopOptions, loop: LoopState) -> tuple[Any, int]:
     if options.once:
         return loop.last, 0
+    if options.yantra:
+        return _as_in_yantra(options, loop)
     output: dict[str, Any] = {options.count: loop.count}
     size = loop.result_bytes
     if loop.failed:
@@ -167,6 +172,24 @@ def result_of(turn: Turn, options: LoopOptions, loop: LoopState) -> tuple[Any, i
             size = 0
         else:
             output[options.results] = results
+    return output, size
+
+
+def _as_in_yantra(options: LoopOptions, loop: LoopState) -> tuple[Any, int]:
+    """There all iterations are counted, and a list is given under several names."""
+    size = loop.result_bytes
+    output: dict[str, Any] = {"iteration_count": loop.next}
+    if options.accumulator is None:
+        items = loop.items or []
+        pairs = [{options.index: index, options.item: item} for index, item in enumerate(items)]
+        output |= {"data": pairs, "results": pairs, "items": items}
+        size += len(encode_json(items))
+    else:
+        results = all_results(loop)
+        found = results if options.accumulate == "all" else loop.last
+        output |= {options.accumulator: found, "accumulated": found, "data": found}
+    if loop.failed:
+        output["failed"] = loop.failed
     return output, size
 
 

@@ -133,6 +133,18 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Asked after each iteration; when it is true the loop has the results that it needs."""
     cancel_rest: bool = True
     """Once the loop has the results that it needs, what still runs is withdrawn; otherwise it goes on unheeded."""
+    pause: int = 0
+    """Microseconds between the end of one iteration and the beginning of the next."""
+    unwrap: bool = False
+    """Of a result that is an object with a field `data`, only that is kept."""
+    skip_null: bool = False
+    """Results that are null are left out."""
+    only_ends: bool = False
+    """The result of an iteration is what reaches an end; one that reaches none has none."""
+    carries: bool = False
+    """The results so far are part of each iteration's input, too."""
+    yantra: bool = False
+    """The output has the fields that Yantra's loops give, and the results stay in it however large they are."""
     once: bool = False
     """No loop but a group: its body runs once, on the input of the node, and its result is that of the body."""
 

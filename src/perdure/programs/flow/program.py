@@ -259,6 +259,8 @@ class FlowProgram:
         return care_of(self.graph, turn, activation, failure, None) is not None
 
     def timed_out(self, turn: Turn, activation: Activation) -> None:
+        if activation.id in turn.state.body.loops:
+            return  # its pause is over
         if activation.phase == "sleeping":
             self.completed(turn, activation, activation.output, None, None, 0)
         else:

@@ -120,6 +120,10 @@ class LoopState(msgspec.Struct, omit_defaults=True, gc=False):
     satisfied: bool = False
     """Its result has been handed on; what still runs counts no more."""
     handed_on: Json = None
+    resting: bool = False
+    """A pause is being made before the next iteration …"""
+    rested: int = 0
+    """… and this is the last one before which it has been made."""
     closing: bool = False
     closing_failure: Failure | None = None
     cancelled: bool = False
@@ -148,7 +152,7 @@ class LoopState(msgspec.Struct, omit_defaults=True, gc=False):
         return self.open_ended and not (self.running or self.closing or self.has_next())
 
     def is_hungry(self) -> bool:
-        if self.closing:
+        if self.closing or self.resting:
             return False
         enough = self.need is not None and self.count >= self.need
         return (
