@@ -139,7 +139,14 @@ class Script:
                 turn.execute(activation.id)
 
     def completed(
-        self, turn: Turn, activation: Activation, output: Any, outcome: str | None, variables: Any, size: int = 0
+        self,
+        turn: Turn,
+        activation: Activation,
+        output: Any,
+        outcome: str | None,
+        variables: Any,
+        size: int = 0,
+        beside: Any = None,
     ) -> None:
         if output == "an output that breaks the program":
             turn.emit(e.ActivationCompleted(activation.id, output))

@@ -186,14 +186,14 @@ async def test_a_plain_function_sends_heartbeats_from_its_thread_and_a_bad_one_r
 
     app.register(work)
     async with app:
-        runner = app.engine.runtime.runner
-        hear = runner._hear
+        beats = app.engine.runtime.runner.heartbeats
+        hear = beats._hear
 
         def heard(execution: Execution, details: Any) -> None:
             delivered.append(threading.get_ident())
             hear(execution, details)
 
-        runner._hear = heard  # type: ignore[method-assign]
+        beats._hear = heard  # type: ignore[method-assign]
         nodes = [{"id": "start", "type": "start"}, {"id": "work", "type": "python", "config": {"step": "work"}}]
         await app.deploy({"id": "d", "nodes": nodes, "edges": [{"source": "start", "target": "work"}]})
         assert await (await app.start("d")).result() == "/a"

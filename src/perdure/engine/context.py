@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from perdure.engine.concealing import Concealed
 from perdure.model.values import Json, decode_json, encode_json
 from perdure.ports.blobs import BlobInfo, Blobs
 
@@ -19,13 +21,32 @@ _CHANGEABLE = frozenset({dict, list})
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+class _Log(logging.LoggerAdapter[logging.Logger]):
+    """A line is written out here, so that a secret in its arguments is found as well."""
+
+    def __init__(self, logger: logging.Logger, names: dict[str, Any], execution: Execution) -> None:
+        super().__init__(logger, names)
+        self._execution = execution
+
+    def log(self, level: int, msg: object, *args: object, **more: Any) -> None:
+        concealed = self._execution.concealed
+        if concealed is None or not self.isEnabledFor(level):
+            super().log(level, msg, *args, **more)
+            return
+        line = str(msg) % args if args else str(msg)
+        if more.pop("exc_info", None):
+            line = f"{line}\n{traceback.format_exc()}"
+        super().log(level, "%s", concealed.text(line), **more)
+
+
 class HandlerBlobs:
     """Large values of the run's namespace. What is written here is kept as long as the run."""
 
-    __slots__ = ("_blobs", "_namespace", "_run")
+    __slots__ = ("_blobs", "_execution", "_namespace", "_run")
 
-    def __init__(self, blobs: Blobs, namespace: str, run: str) -> None:
-        self._blobs = blobs
+    def __init__(self, execution: Execution, namespace: str, run: str) -> None:
+        self._blobs: Blobs = execution.runner.blobs
+        self._execution = execution
         self._namespace = namespace
         self._run = run
 
@@ -33,7 +54,8 @@ class HandlerBlobs:
         return self._blobs.read(self._namespace, hash, offset)
 
     async def write(self, parts: AsyncIterator[bytes]) -> BlobInfo:
-        info = await self._blobs.write(self._namespace, parts)
+        concealed = self._execution.concealed
+        info = await self._blobs.write(self._namespace, parts if concealed is None else concealed.stream(parts))
         await self._blobs.refer(self._namespace, info.hash, self._run)
         return info
 
@@ -51,6 +73,7 @@ class ActivationContext:
         "_last_heartbeat",
         "_thread",
         "_vars",
+        "_written",
         "activation_id",
         "attempt",
         "definition",
@@ -76,6 +99,7 @@ class ActivationContext:
         """Give it to the outside world: the same for every attempt and every worker."""
         self._input = activation.input
         self._config = work.config
+        self._written = work.written
         self._bindings = work.bindings
         self._thread = state.thread
         self._last_heartbeat = activation.heartbeat
@@ -87,6 +111,11 @@ class ActivationContext:
     @property
     def config(self) -> Json:
         return self._own("config", self._config)
+
+    @property
+    def written(self) -> Json:
+        """The configuration as the document has it, where the node's plan has made another one; else None."""
+        return self._own("written", self._written)
 
     @property
     def bindings(self) -> dict[str, Any]:
@@ -120,18 +149,24 @@ class ActivationContext:
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:
-        return logging.LoggerAdapter(
-            _LOGGER,
-            {"namespace": self.namespace, "run": self.run_id, "node": self.node_id, "attempt": self.attempt},
-        )
+        names = {"namespace": self.namespace, "run": self.run_id, "node": self.node_id, "attempt": self.attempt}
+        return _Log(_LOGGER, names, self._execution)
 
     @property
     def blobs(self) -> HandlerBlobs:
-        return HandlerBlobs(self._execution.runner.blobs, self.namespace, self.run_id)
+        return HandlerBlobs(self._execution, self.namespace, self.run_id)
 
     async def secret(self, name: str) -> str:
-        """Raises NotFound. Keep it to yourself: what a handler returns or raises is recorded."""
-        return await self._execution.runner.secrets.get(self.namespace, name)
+        """Raises NotFound. It is cut out of what the attempt reports; see `engine.concealing` for what that finds."""
+        found = await self._execution.runner.secrets.get(self.namespace, name)
+        self.conceal(found)
+        return found
+
+    def conceal(self, secret: str) -> None:
+        """For what is as good as a secret: a token that was fetched with one, for instance."""
+        if self._execution.concealed is None:
+            self._execution.concealed = Concealed()
+        self._execution.concealed.add(secret)
 
     @property
     def is_cancelled(self) -> bool:
@@ -145,4 +180,4 @@ class ActivationContext:
     def heartbeat(self, details: Json = None) -> None:
         """Records how far it has come; a later attempt finds it in `last_heartbeat`. May be called from any thread.
         Raises InvalidInput for what is not JSON."""
-        self._execution.runner.heartbeat(self._execution, details)
+        self._execution.runner.heartbeats.say(self._execution, details)

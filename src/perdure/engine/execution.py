@@ -8,19 +8,18 @@ unknown and what it says later is not heard. Its slot stays taken until it reall
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from perdure.engine.answers import Letter
+from perdure.engine.concealing import Concealed
 from perdure.engine.context import ActivationContext
 from perdure.engine.declining import leave_to_others
 from perdure.engine.handlers import HandlerSpec, Lack, NodeHandlers, lacking
-from perdure.engine.outputs import purified
+from perdure.engine.heartbeats import UNSAID, Heartbeats
 from perdure.engine.reports import cancelled_itself, completed, failed, timed_out
-from perdure.errors import InvalidInput, TooMuch
 from perdure.kernel.program import Work
 from perdure.model.commands import CancelDone, Command, Heartbeat
 from perdure.model.statuses import Phase
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from perdure.engine.runtime import Runtime
     from perdure.kernel.state import Activation
 
-_UNSAID = object()
-
 
 class Execution:
     """One attempt of one activation, under way."""
@@ -41,6 +38,7 @@ class Execution:
         "activation",
         "attempt",
         "begun",
+        "concealed",
         "context",
         "expired",
         "heard_at",
@@ -62,6 +60,8 @@ class Execution:
         self, runner: HandlerRunner, owned: OwnedRun, activation: Activation, spec: HandlerSpec, type: str
     ) -> None:
         self.context: ActivationContext
+        self.concealed: Concealed | None = None
+        """The secrets that it has read."""
         self.runner = runner
         self.owned = owned
         self.activation = activation
@@ -83,7 +83,7 @@ class Execution:
         """Its report has been given by somebody else, or nobody wants it."""
         self.started = 0.0
         self.heard_at: float | None = None
-        self.unheard: Json = _UNSAID
+        self.unheard: Json = UNSAID
 
 
 class HandlerRunner:
@@ -94,6 +94,7 @@ class HandlerRunner:
         self.time = runtime.time
         self.blobs = runtime.store.blobs
         self.secrets = runtime.secrets
+        self.heartbeats = Heartbeats(runtime)
         self._slots = settings.slots
         self._threads = settings.threads
         self._queue: deque[tuple[OwnedRun, int]] = deque()
@@ -245,6 +246,8 @@ class HandlerRunner:
 
     def _report(self, execution: Execution, report: Command) -> None:
         """The one thing that the run hears about the end."""
+        if execution.concealed is not None:
+            report = execution.concealed.report(report)
         execution.silent = True
         execution.is_wanted = False
         if execution.timer is not None:
@@ -256,7 +259,7 @@ class HandlerRunner:
         if observer is not None:
             seconds = self._runtime.loop.time() - execution.started
             observer.handler_ended(owned.namespace, execution.type, seconds, _ending(execution, report))
-        if execution.unheard is not _UNSAID and not isinstance(report, CancelDone):
+        if execution.unheard is not UNSAID and not isinstance(report, CancelDone):
             letters: list[Letter] = [
                 (Heartbeat(execution.id, execution.attempt, execution.unheard), None, 0),
                 (report, None, 0),
@@ -349,44 +352,6 @@ class HandlerRunner:
             await asyncio.wait(tasks, timeout=patience)
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
-
-    # -- heartbeats --------------------------------------------------------------------------------
-
-    def heartbeat(self, execution: Execution, details: Json) -> None:
-        """Raises where the handler is: what is no JSON would otherwise be found out only by the run's next turn, which
-        can do nothing about it. Handlers may have threads of their own, so it is looked where this one is."""
-        try:
-            details, size = purified(details)
-        except InvalidInput as problem:
-            said = f"what the heartbeat says: {problem.message}"
-            raise InvalidInput(said, pointer=problem.pointer, expected=problem.expected) from problem
-        most = execution.owned.state.limits.data
-        if size > most:
-            raise TooMuch(f"a heartbeat of {size} bytes; the run may hold {most}", limit=most)
-        if threading.get_ident() == self._runtime.thread:
-            self._hear(execution, details)
-        else:
-            self._runtime.loop.call_soon_threadsafe(self._hear, execution, details)
-
-    def _hear(self, execution: Execution, details: Json) -> None:
-        """Records it now if the last one is long enough ago, else the newest one when that is so."""
-        if execution.silent:
-            return
-        loop, every = self._runtime.loop, self._runtime.settings.heartbeat_every
-        waiting = execution.unheard is not _UNSAID
-        execution.unheard = details
-        now = loop.time()
-        if execution.heard_at is None or now >= execution.heard_at + every:
-            self._record(execution)
-        elif not waiting:
-            loop.call_at(execution.heard_at + every, self._record, execution)
-
-    def _record(self, execution: Execution) -> None:
-        if execution.silent or execution.unheard is _UNSAID:
-            return
-        details, execution.unheard = execution.unheard, _UNSAID
-        execution.heard_at = self._runtime.loop.time()
-        execution.owned.deliver(Heartbeat(execution.id, execution.attempt, details))
 
 
 def _is_executing(activation: Activation | None) -> bool:

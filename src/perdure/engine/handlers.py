@@ -62,6 +62,8 @@ class Result(msgspec.Struct, frozen=True):
     """Which outgoing edges are taken, where the node has several."""
     vars: dict[str, Any] | None = None
     """Changes to the run's shared data."""
+    beside: dict[str, Any] | None = None
+    """What there is to show besides the output, by name. `_global["<node>:<name>"]` reads it."""
 
 
 class ActivationError(Exception):

@@ -21,21 +21,25 @@ _MESSAGE = 2_000
 
 def completed(id: int, attempt: int, returned: Any) -> Complete | Fail:
     try:
-        if type(returned) is Result:
-            output, size = purified(returned.output)
-            if returned.outcome is not None:
-                check_name(returned.outcome, "/outcome")
-            if returned.vars is not None:
-                variables, more = purified_object(returned.vars, "/vars")
-                return Complete(id, attempt, output, returned.outcome, variables, size + more)
-            return Complete(id, attempt, output, returned.outcome, None, size)
-        output, size = purified(returned)
+        if type(returned) is not Result:
+            output, size = purified(returned)
+            return Complete(id, attempt, output, None, None, size)
+        output, size = purified(returned.output)
+        if returned.outcome is not None:
+            check_name(returned.outcome, "/outcome")
+        variables = beside = None
+        if returned.vars is not None:
+            variables, more = purified_object(returned.vars, "/vars")
+            size += more
+        if returned.beside is not None:
+            beside, more = purified_object(returned.beside, "/beside")
+            size += more
+        return Complete(id, attempt, output, returned.outcome, variables, size, beside)
     except InvalidInput as problem:
         place = f" at {problem.pointer}" if problem.pointer else ""
         message = f"what the handler returned cannot be kept: {problem.message}{place}"
         details = {"pointer": problem.pointer} if problem.pointer else None
         return Fail(id, attempt, Failure("OUTPUT_INVALID", message, details=details))
-    return Complete(id, attempt, output, None, None, size)
 
 
 def failed(id: int, attempt: int, problem: BaseException) -> Fail:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import quote
 
 from perdure.errors import ExpressionError, ExpressionLimit, ValueMissing
 from perdure.expressions.expression import Expression, charged
@@ -16,13 +17,14 @@ from perdure.expressions.values import MISSING, Env, Json, is_object, to_text
 #: What becomes of a value that is not there: an error, the text of its placeholder, or nothing.
 Mode = Literal["strict", "lenient", "blank"]
 MODES: Final[tuple[Mode, ...]] = ("strict", "lenient", "blank")
-Escape = Literal["none", "html", "slack"]
+Escape = Literal["none", "html", "slack", "url"]
 
 #: What stands for the characters that mean something in the text that values are written into.
 ESCAPED: Final[dict[Escape, dict[int, str]]] = {
     "none": {},
     "html": str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}),
     "slack": str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"}),
+    "url": {},
 }
 
 
@@ -100,7 +102,12 @@ class Rendering:
         if isinstance(value, str) and len(value) > self.left:
             raise self._too_long()
         found = to_text(value, self.meter, indent=2 if self.pretty else None)
-        return found if raw or self.escape == "none" else found.translate(ESCAPED[self.escape])
+        if raw or self.escape == "none":
+            return found
+        if self.escape == "url":
+            # What a URL begins with says where it leads; what comes later is a part of a part, whatever it holds.
+            return found if self.left == self.limits.output else quote(found, safe="", errors="replace")
+        return found.translate(ESCAPED[self.escape])
 
     def put(self, text: str, written: list[str]) -> None:
         self.left -= len(text)

@@ -68,7 +68,8 @@ def complete(turn: Turn, command: c.Complete) -> None:
         # It got through before it could be stopped: there may be something to undo.
         cancel_done(turn, c.CancelDone(command.activation, unknown=True))
     elif activation.phase is Phase.EXECUTING:
-        turn.program.completed(turn, activation, command.output, command.outcome, command.vars, counted(command.size))
+        size = counted(command.size)
+        turn.program.completed(turn, activation, command.output, command.outcome, command.vars, size, command.beside)
 
 
 def check_data(turn: Turn, node: str) -> None:

@@ -43,6 +43,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     timeout: int | None = None
     """Microseconds that one attempt may take."""
     queue: str | None = None
+    written: Json = None
+    """The configuration as the document has it, where a plan has made another one of it."""
     bindings: dict[str, Any] | None = None
     """Names that the node's code reads, with their values at this moment, where its type asks for any."""
 
@@ -70,9 +72,10 @@ class Program(Protocol):
         outcome: str | None,
         variables: dict[str, Any] | None,
         size: int,
+        beside: dict[str, Any] | None = None,
     ) -> None:
         """An activation has its result: record it and what it leads to. `size`: what counts of the output, in
-        bytes."""
+        bytes. `beside`: what it has to show besides, by name."""
         ...
 
     def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:

@@ -46,6 +46,8 @@ class Complete(Command, frozen=True):
     vars: dict[str, Any] | None = None
     size: int = 0
     """Length of the output as JSON, measured where it was made."""
+    beside: dict[str, Any] | None = None
+    """What it has to show besides its output, by name: `httpResponse` …"""
 
 
 class Fail(Command, frozen=True):

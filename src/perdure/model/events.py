@@ -132,7 +132,7 @@ class ActivationScheduled(Event, frozen=True):
     detached: bool = False
     """Runs beside the graph: compensation or a completion node. Its end moves no token."""
     input: Json = None
-    """Only of detached ones; others take it from the tokens that they consume."""
+    """Of detached ones; others consume tokens."""
 
 
 class ActivationCompleted(Event, frozen=True):
@@ -144,6 +144,7 @@ class ActivationCompleted(Event, frozen=True):
     vars: dict[str, Any] | None = None
     size: int = 0
     """What the output adds to the data of the run, in bytes; small change is not counted."""
+    beside: dict[str, Any] | None = None  # kept as the outputs of `<node>:<name>`
 
 
 class NodeEvaluated(Event, frozen=True):
@@ -375,8 +376,7 @@ class CompensationStarted(Event, frozen=True):
     policy: str
     order: list[int]  # activations to undo
     failure: Failure | None = None
-    loop: int | None = None
-    """Only what iterations of this loop of the scope have done is undone."""
+    loop: int | None = None  # only what its iterations have done is undone
 
 
 class CompensationEnded(Event, frozen=True):

@@ -16,7 +16,7 @@ import msgspec
 
 from perdure.errors import PerdureError
 
-UNKNOWN_OUTCOMES = frozenset({"OUTCOME_UNKNOWN", "TIMEOUT", "WORKER_DIED"})
+UNKNOWN_OUTCOMES = frozenset({"OUTCOME_UNKNOWN", "TIMEOUT", "WORKER_DIED", "HTTP_DROPPED"})
 """Failures whose effect may have happened all the same: such an activation is compensated like a completed one."""
 
 

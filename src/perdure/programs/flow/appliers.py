@@ -88,6 +88,8 @@ class FlowAppliers:
             self.router.vanish(flow, scope, node)
             return
         self._complete(flow, scope, node, activation.visit, event.output, event)
+        if event.beside is not None:
+            scope.outputs |= {f"{node.stored_as}:{name}": value for name, value in event.beside.items()}
 
     def node_evaluated(self, state: RunState, event: e.NodeEvaluated, at: int, _: Activation | None) -> None:
         flow: FlowState = state.body

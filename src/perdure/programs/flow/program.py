@@ -186,6 +186,7 @@ class FlowProgram:
         outcome: str | None,
         variables: dict[str, Any] | None,
         size: int,
+        beside: dict[str, Any] | None = None,
     ) -> None:
         node = self.graph.by_id[activation.node]
         if activation.detached:
@@ -201,7 +202,7 @@ class FlowProgram:
         except PerdureError as problem:
             self.failed(turn, activation, failure_from(problem, node.id), output)
             return
-        turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables, size))
+        turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables, size, beside))
         self.take_effect(turn, node, activation.scope, activation.visit)
         check_data(turn, node.id)
 
@@ -338,8 +339,15 @@ class FlowProgram:
         if node.type.reads is not None:
             scope = state.body.scopes[activation.scope]
             bindings = environment(self.graph, state, scope, activation.input, node.type.reads(node.prepared), node)
-        config = activation.config if activation.config is not None else node.config
-        return Work(type=node.type.name, config=config, timeout=node.timeout, queue=node.queue, bindings=bindings)
+        config, written = (node.config, None) if activation.config is None else (activation.config, node.config)
+        return Work(
+            type=node.type.name,
+            config=config,
+            timeout=node.timeout,
+            queue=node.queue,
+            written=written,
+            bindings=bindings,
+        )
 
     def retry_policy(self, state: RunState, activation: Activation) -> Retry:
         return self.graph.by_id[activation.node].retry
