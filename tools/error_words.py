@@ -270,6 +270,18 @@ PROBLEMS: dict[str, Words] = {
         "No way leads from the node to an `end`, and the flow has ends.",
         "Draw an edge, if it was forgotten.",
     ),
+    "STATE_UNKNOWN": (
+        "A Drift workflow leads to a state that it does not have.",
+        "Correct the name; `expected` lists those that there are.",
+    ),
+    "STATE_NAME_DIFFERS": (
+        "The `instanceName` of a state is not its key, or two states have the same.",
+        "Call it like its key, unless scripts read its output under the other name.",
+    ),
+    "STATE_ON_DEMAND": (
+        "Nothing leads to this state of a Drift workflow. It runs only when a live run is asked to execute it.",
+        "If that is not meant, lead a `nextNode` to it.",
+    ),
     "NODE_TYPE_UNKNOWN": ("There is no such node type here.", "Correct it; `expected` lists those that there are."),
     "NO_EFFECT": ("A field that means nothing to a node without a handler.", "Remove it."),
     "OUTCOME_UNKNOWN": ("An edge names an outcome that its node never has.", "`expected` lists those that it has."),

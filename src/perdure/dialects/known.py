@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from perdure.dialects.dialect import Dialect
+from perdure.dialects.drift import Drift
 from perdure.dialects.native import Native
 
 NATIVE: Dialect = Native()
-DIALECTS: tuple[Dialect, ...] = (NATIVE,)
+DIALECTS: tuple[Dialect, ...] = (Drift(), NATIVE)
 """In the order in which they are asked; the native one takes the rest."""
 BY_KIND = {dialect.kind: dialect for dialect in DIALECTS}
 

@@ -107,7 +107,7 @@ class Engine:
 
     # -- what others ask of it ---------------------------------------------------------------------
 
-    async def start(
+    async def start(  # noqa: PLR0913 — every one is an option of a start
         self,
         namespace: str,
         definition: str,
@@ -119,6 +119,7 @@ class Engine:
         thread: dict[str, Any] | None = None,
         lookups: dict[str, Any] | None = None,
         limits: Limits | None = None,
+        attributes: dict[str, Any] | None = None,
     ) -> str:
         """The id of the run, durable. With a key that was used before for the same request: of the run that it
         started."""
@@ -132,10 +133,11 @@ class Engine:
             thread=thread,
             lookups=lookups,
             limits=limits,
+            attributes=attributes,
         )
         return started.run
 
-    async def begin(
+    async def begin(  # noqa: PLR0913 — every one is an option of a start
         self,
         namespace: str,
         definition: str,
@@ -147,6 +149,7 @@ class Engine:
         thread: dict[str, Any] | None = None,
         lookups: dict[str, Any] | None = None,
         limits: Limits | None = None,
+        attributes: dict[str, Any] | None = None,
     ) -> Started:
         """Like `start`, and says whether the run existed already."""
         return await self.runtime.starts.outside(
@@ -159,6 +162,7 @@ class Engine:
             thread=thread,
             lookups=lookups,
             limits=limits,
+            attributes=attributes,
         )
 
     async def send(self, namespace: str, run: str, command: Command, *, request_id: str | None = None) -> Reply:

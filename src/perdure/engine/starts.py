@@ -38,7 +38,7 @@ class Starts:
         self._runtime = runtime
         self.is_open = True
 
-    async def outside(
+    async def outside(  # noqa: PLR0913 — every one is an option of a start
         self,
         namespace: str,
         definition: str,
@@ -50,6 +50,7 @@ class Starts:
         thread: dict[str, Any] | None,
         lookups: dict[str, Any] | None,
         limits: Limits | None,
+        attributes: dict[str, Any] | None = None,
     ) -> Started:
         """Raises NotFound, InvalidInput, TooMuch, KeyReused, Busy."""
         runtime = self._runtime
@@ -57,12 +58,15 @@ class Starts:
         input, size = purified(input, "/input")
         thread = purified_object(thread, "/thread")[0] if thread is not None else None
         lookups = purified_object(lookups, "/lookups")[0] if lookups is not None else None
+        attributes = purified_object(attributes, "/attributes")[0] if attributes is not None else None
         asked = content_hash([definition, version, input, thread]) if key is not None else None
         for _ in range(_TRIES):
             edition = runtime.library.find(namespace, definition, version)
             if edition is None:
                 edition = await runtime.library.get(namespace, definition, version)
-            command = self._command(edition, input, trigger, key, None, thread, lookups, limits or DEFAULT_LIMITS)
+            command = self._command(
+                edition, input, trigger, key, None, thread, lookups, limits or DEFAULT_LIMITS, attributes
+            )
             if size > command.limits.data:
                 most = command.limits.data
                 raise TooMuch(f"an input of {size} bytes; the run may hold {most}", pointer="/input", limit=most)
@@ -130,6 +134,7 @@ class Starts:
         thread: dict[str, Any] | None,
         lookups: dict[str, Any] | None,
         limits: Limits,
+        attributes: dict[str, Any] | None = None,
     ) -> Start:
         program = edition.kernel.program
         program.check_input(input)
@@ -146,6 +151,7 @@ class Starts:
             thread,
             lookups,
             program.limited(limits),
+            {**program.attributes(input), **(attributes or {})} or None,
         )
 
     async def _begin(

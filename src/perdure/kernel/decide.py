@@ -47,6 +47,8 @@ def start(turn: Turn, command: c.Start) -> None:
             limits=command.limits,
         )
     )
+    if command.attributes:
+        turn.emit(e.AttributesSet(command.attributes))
 
 
 # -- what handlers report ------------------------------------------------------------------------

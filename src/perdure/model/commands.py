@@ -33,6 +33,8 @@ class Start(Command, frozen=True):
     thread: dict[str, Any] | None = None
     lookups: dict[str, Any] | None = None
     limits: Limits = DEFAULT_LIMITS
+    attributes: dict[str, Any] | None = None
+    """Search attributes that the run begins with."""
 
 
 # -- from handlers -------------------------------------------------------------------------------

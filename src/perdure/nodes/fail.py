@@ -20,7 +20,9 @@ class FailConfig(NodeConfig):
     )
     details: TemplateValue = Field(None, title="Details", description="Any value; kept with the failure.")
     terminate: bool = Field(
-        False, title="End the run", description="The run fails here and now: nothing takes care of the failure."
+        False,
+        title="End the run",
+        description="The run fails here and now; its code becomes the search attribute `errorCode`.",
     )
 
 

@@ -68,6 +68,7 @@ class RunService:
         trigger: str = "api",
         thread: dict[str, Any] | None = None,
         limits: Limits | None = None,
+        attributes: dict[str, Any] | None = None,
     ) -> str:
         check_name(definition, "/definition")
         if key is not None:
@@ -78,7 +79,15 @@ class RunService:
         if limits is not None:
             _check_limits(limits)
         return await self._engine.start(
-            namespace, definition, input, key=key, version=version, trigger=trigger, thread=thread, limits=limits
+            namespace,
+            definition,
+            input,
+            key=key,
+            version=version,
+            trigger=trigger,
+            thread=thread,
+            limits=limits,
+            attributes=attributes,
         )
 
     async def get(self, namespace: str, run: str) -> RunView:

@@ -69,6 +69,7 @@ def carry_out(program: FlowProgram, turn: Turn, node: Node, activation: Activati
             loops.begin(program, turn, node, activation, directive)
         case Refuse(failure=failure, terminate=True) if not activation.detached:
             failure = failure.at_node(node.id)
+            turn.emit(e.AttributesSet({"errorCode": failure.code}))
             turn.emit(e.ActivationFailed(activation.id, activation.attempt, failure))
             fail_run(turn, failure, activation.id)
         case Refuse(failure=failure):

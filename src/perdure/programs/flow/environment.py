@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from perdure.kernel.state import RunState
 from perdure.model.times import iso
 from perdure.model.values import Json
@@ -45,8 +47,9 @@ def environment(
     found: dict[str, Any] = {}
     names = {str(read[0]) for read in reads}
     for name in names:
-        if name in graph.naming:
-            found[name] = graph.naming[name](Sight(state, scope, data, reads, node))
+        reader = graph.naming.get(name)
+        if reader is not None and (value := reader(Sight(state, scope, data, reads, node))) is not UNSET:
+            found[name] = value
             continue
         match name:
             case "input":

@@ -197,7 +197,10 @@ class Graph:
         self.triggers = Triggers(self.nodes)
         self.uses_trace = "_metadata" in document.model_dump_json(exclude_defaults=True)
         self.naming: Mapping[str, Callable[..., Json]] = {}
-        """Names that the document's dialect reads in its own way: each with what makes its value of a `Sight`."""
+        """Names that the document's dialect reads in its own way: each with what makes its value of a `Sight`, or
+        gives UNSET where it means what it means everywhere."""
+        self.attributes: Callable[[Json], dict[str, Any]] | None = None
+        """What the document's dialect makes searchable of a run's input."""
 
     def catch_everywhere(self) -> None:
         """Failures behind the failure node lead to it as well, as often as the limit of errors in a row allows. For

@@ -331,6 +331,9 @@ class FlowProgram:
     def check_input(self, input: Json) -> None:
         self.graph.check_input(input)
 
+    def attributes(self, input: Json) -> dict[str, Any]:
+        return self.graph.attributes(input) if self.graph.attributes is not None else {}
+
     def work(self, state: RunState, activation: Activation) -> Work:
         node = self.graph.by_id[activation.node]
         if activation.config is None and node.type.reads is None:

@@ -1,0 +1,126 @@
+"""The run's context as Drift's scripts, paths and templates read it.
+
+`_global` is what the run was started with (incidentId, workflowId, issueDetail, customer, orderDetails, threadContext,
+params), `global_params`, the outputs by name, `<name>:viewResponse` and `<name>:httpResponse`, and `nodeParameters`,
+which are worked out anew for every node. In templates its members can also be read without `_global.` before them.
+A run that was started with an input that has no `params` has that input for its params.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec import UNSET
+
+from perdure.dialects.drift import paths
+from perdure.model.times import iso
+from perdure.model.values import Json
+from perdure.programs.flow.environment import Sight
+
+GLOBAL, THREAD, METADATA = "_global", "_thread", "_metadata"
+PARAMETERS = "nodeParameters"
+START = ""
+"""The name under which the output of the start is kept: none that a document can have."""
+EVERYTHING = ((GLOBAL,),)
+ATTACHED = "drift"
+"""The shared variable in which handlers keep what belongs to the context and is nobody's output."""
+
+Reader = Callable[[Sight], Json]
+
+
+class Names(Mapping[str, Reader]):
+    """The names of one workflow. Any name may be a member of the context."""
+
+    def __init__(self, keys: Mapping[str, str], parameters: Mapping[str, Mapping[str, Any]]) -> None:
+        self._keys = keys
+        """The state of each node."""
+        self._parameters = parameters
+        """Of each node that has any."""
+        self._own: dict[str, Reader] = {GLOBAL: self._global, THREAD: _thread, METADATA: self._metadata}
+
+    def __getitem__(self, name: str) -> Reader:
+        if name in self._own:
+            return self._own[name]
+        if name.startswith("_"):
+            raise KeyError(name)
+        return lambda sight: self._context(sight, frozenset({name})).get(name, UNSET)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def _global(self, sight: Sight) -> Json:
+        reads = [read for read in sight.reads if read[0] == GLOBAL]
+        return self._context(sight, None if any(len(read) == 1 for read in reads) else _keys(reads))
+
+    def _context(self, sight: Sight, keys: frozenset[str] | None) -> dict[str, Any]:
+        """As much of the context as is asked for; None: all of it."""
+        found = _begun_with(sight)
+        if keys is None or "error" in keys:
+            found = {**_error(sight), **found}
+        reads = EVERYTHING if keys is None else [(GLOBAL, key) for key in keys]
+        found |= sight._replace(reads=reads).outputs(GLOBAL)
+        found |= sight.state.body.vars.get(ATTACHED) or {}
+        found.pop(START, None)
+        if keys is None or PARAMETERS in keys:
+            found[PARAMETERS] = self._of_node(sight)
+        return found
+
+    def _of_node(self, sight: Sight) -> dict[str, Any]:
+        given = self._parameters.get(sight.node.id, {}) if sight.node is not None else {}
+        return {name: self._at(value, sight) if paths.is_path(value) else value for name, value in given.items()}
+
+    def _at(self, path: str, sight: Sight) -> Json:
+        names = paths.names_in(path)
+        wanted = None if names is None else names - {PARAMETERS}
+        return paths.value_at(path, self._context(sight._replace(node=None), wanted))
+
+    def _metadata(self, sight: Sight) -> Json:
+        state, trace = sight.state, [self._keys[id] for id in sight.state.body.trace if id in self._keys]
+        here = self._keys.get(sight.node.id) if sight.node is not None else None
+        return {
+            "createdAt": iso(state.started_at),
+            "lastUpdatedAt": iso(state.at),
+            "currentNode": here or (trace[-1] if trace else None),
+            "executedNodes": trace,
+        }
+
+
+def _keys(reads: list[tuple[str | int, ...]]) -> frozenset[str]:
+    return frozenset(str(read[1]) for read in reads)
+
+
+def _begun_with(sight: Sight) -> dict[str, Any]:
+    state = sight.state
+    given = state.input if isinstance(state.input, dict) else {}
+    params = given.get("params", state.input)
+    thread = _thread(sight)
+    return {
+        "workflowId": state.run,
+        **given,
+        "params": params,
+        "threadContext": thread,
+        "global_params": {"threadContext": thread, "params": params},
+    }
+
+
+def _thread(sight: Sight) -> Json:
+    """Given beside the input, or in it."""
+    given = sight.state.input
+    inside = given.get("threadContext") if isinstance(given, dict) else None
+    return {**(inside if isinstance(inside, dict) else {}), **(sight.state.thread or {})}
+
+
+def _error(sight: Sight) -> dict[str, Any]:
+    """What the failure node is told."""
+    told = sight.data
+    if (
+        isinstance(told, dict)
+        and told.keys() == {"error", "node", "input", "output"}
+        and isinstance(told["error"], dict)
+    ):
+        return {"error": told["error"]}
+    return {}
