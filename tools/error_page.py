@@ -31,6 +31,7 @@ COMPUTED = {
         "model/failures.py",  # the code of one of our errors
         "nodes/fail.py",  # the configured code
     },
+    "ActivationError": set[str](),
     "Problem": {
         "model/reading.py",
         "programs/flow/checks/options.py",
@@ -122,7 +123,7 @@ def descendants(kind: type[PerdureError], depth: int) -> Iterator[tuple[type[Per
 
 
 def failures() -> Iterator[str]:
-    found = places("Failure")
+    found = [*places("Failure"), *places("ActivationError")]
     codes = dict.fromkeys([*(place.code for place in found), *MORE_FAILURES])
     made.in_words(codes, FAILURES, "failures")
     rows = []

@@ -208,6 +208,28 @@ FAILURES: dict[str, Words] = {
         "Give it a default, or an `error` edge.",
     ),
     "EVENT_INVALID": ("The computed type or key of an event is no text, or empty.", "Mend the template."),
+    "MERGE_INVALID": ("What should be merged is no object, or has no place to go.", "Give an object."),
+    "SCRIPT_SYNTAX": (
+        "A script that the sandbox cannot read. Most of it is told when the flow is saved.",
+        "`details.line` says where.",
+    ),
+    "SCRIPT_NAME": ("A script reads a variable that nobody has set.", "Set it, or correct the name."),
+    "SCRIPT_RUNTIME": (
+        "An error while a script ran: `details.exception`, at `details.line`.",
+        "Mend the script, or what it is given.",
+    ),
+    "SCRIPT_LIMIT": (
+        "A script took too much: `details.limit` is `time`, `memory`, `output` or `depth`.",
+        "Let it do less, or raise its limits.",
+    ),
+    "SCRIPT_CRASHED": (
+        "The worker process died under the script: killed, or out of memory.",
+        "It is tried again in another. If it happens with one script only, look at that.",
+    ),
+    "SCRIPT_OUTCOME": (
+        "A script that chooses gave none of its `outcomes`.",
+        "Give one of their names, or {outcome, output}.",
+    ),
     "MESSAGE_INVALID": ("The computed type of a message is no text.", "Mend the template."),
 }
 
@@ -321,6 +343,15 @@ PROBLEMS: dict[str, Words] = {
         "Refer to each subschema from fewer branches; let one branch alone lead back.",
     ),
     "BAD_SCHEMA": ("`input_schema` is no JSON Schema.", "See the message. References lead nowhere outside."),
+    "SCRIPT_SYNTAX": (
+        "A script that is no Python, or uses what the sandbox does not have.",
+        "`line` and `column` say where; `remedy` what to write instead.",
+    ),
+    "SCRIPT_NAME": (
+        "A script reads a name that nothing has here.",
+        "See `expected`. Variables of loops are seen inside.",
+    ),
+    "SCRIPT_LANGUAGE": ("There is no such script language.", "`python` or `groovy`."),
     "GROOVY_SYNTAX": ("A Groovy script that does not make sense from here on.", "`line` and `column` say where."),
     "GROOVY_UNSUPPORTED": (
         "Something of Groovy that is not translated.",

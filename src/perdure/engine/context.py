@@ -81,6 +81,7 @@ class ActivationContext:
         "namespace",
         "node_id",
         "run_id",
+        "scheduled_at",
     )
 
     def __init__(self, execution: Execution, work: Work) -> None:
@@ -97,6 +98,8 @@ class ActivationContext:
         self.attempt = activation.attempt
         self.key = state.activation_key(activation)
         """Give it to the outside world: the same for every attempt and every worker."""
+        self.scheduled_at = activation.scheduled_at
+        """When the node's turn came, in microseconds since 1970: the same for every attempt and every worker."""
         self._input = activation.input
         self._config = work.config
         self._written = work.written

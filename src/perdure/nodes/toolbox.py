@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from perdure.nodes.outgoing.policy import OutgoingSettings
+from perdure.nodes.scripts import Scripts
+from perdure.nodes.scripts.pool import ScriptSettings
 from perdure.ports.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -13,11 +15,15 @@ if TYPE_CHECKING:
 
 
 class Toolbox:
-    def __init__(self, secrets: Secrets, outgoing: OutgoingSettings | None = None) -> None:
+    def __init__(
+        self, secrets: Secrets, outgoing: OutgoingSettings | None = None, scripts: ScriptSettings | None = None
+    ) -> None:
         self.secrets = secrets
         self.outgoing = outgoing or OutgoingSettings()
         self._http: HttpClient | None = None
         self._closers: list[Callable[[], Awaitable[None]]] = []
+        self._script_settings = scripts or ScriptSettings()
+        self._scripts: Scripts | None = None
 
     @property
     def http(self) -> HttpClient:
@@ -34,6 +40,19 @@ class Toolbox:
         client, self._http = self._http, None
         if client is not None:
             await client.close()
+
+    @property
+    def scripts(self) -> Scripts:
+        """For code of users that is not trusted."""
+        if self._scripts is None:
+            self._scripts = Scripts(self._script_settings)
+            self.on_close(self._end_scripts)
+        return self._scripts
+
+    async def _end_scripts(self) -> None:
+        scripts, self._scripts = self._scripts, None
+        if scripts is not None:
+            await scripts.close()
 
     def on_close(self, closer: Callable[[], Awaitable[None]]) -> None:
         """To be called when the application ends, in the reverse order."""

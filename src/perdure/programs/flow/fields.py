@@ -1,4 +1,4 @@
-"""Which fields of a configuration are expressions, templates or paths.
+"""Which fields of a configuration are expressions, templates, paths or scripts.
 
 A node type says so in the annotation of the field. Everybody who has to know reads it from there: validation at save
 (every text is checked where it stands), the JSON Schema (`x-perdure`, by which an editor chooses its input), the
@@ -20,7 +20,7 @@ from pydantic import AliasChoices, BaseModel, GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
-from perdure.model.problems import pointed
+from perdure.model.problems import Problem, pointed
 
 
 class Kind(StrEnum):
@@ -36,23 +36,49 @@ class Kind(StrEnum):
     """A dotted path, or a JSONPath, which begins with `$`."""
     MIXED = "expression-or-template"
     """Text is an expression; any other value is a template."""
+    SCRIPT = "script"
+    """A program in a language of its own."""
+    TEMPLATE_OR_SCRIPT = "template-or-script"
+    """An object with a script in it; any other value is a template."""
+
+
+class Named(NamedTuple):
+    """A name that a script reads, and where it first does so."""
+
+    name: str
+    place: str
+    """From the field to the script's text."""
+    line: int
+    column: int
+
+
+class Examined(NamedTuple):
+    """What is known of a script without running it."""
+
+    problems: list[Problem]
+    """Their pointers begin at the field."""
+    names: list[Named]
+    reads: list[tuple[str | int, ...]]
 
 
 class Written:
     """The mark. `read` takes the value as it stands in the document to the value that holds the texts; `names` says
-    from the configuration which names the text can read besides those that everybody can."""
+    from the configuration which names the text can read besides those that everybody can; `examine` looks at a value
+    (and the object around it) that is a script, and says nothing of what is none."""
 
-    __slots__ = ("kind", "names", "read")
+    __slots__ = ("examine", "kind", "names", "read")
 
     def __init__(
         self,
         kind: Kind,
         read: Callable[[Any], Any] | None = None,
         names: Callable[[dict[str, Any]], Iterable[str]] | None = None,
+        examine: Callable[[Any, dict[str, Any]], Examined | None] | None = None,
     ) -> None:
         self.kind = kind
         self.read = read
         self.names = names
+        self.examine = examine
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**handler(schema), "x-perdure": self.kind.value}
@@ -71,6 +97,7 @@ class Text(NamedTuple):
     kind: Kind
     value: Any
     names: frozenset[str] = frozenset()
+    script: Examined | None = None
 
 
 class _Field(NamedTuple):
@@ -94,8 +121,11 @@ def texts(model: type[BaseModel], raw: Any, pointer: str = "") -> Iterator[Text]
                 kind = field.mark.kind
                 if kind is Kind.MIXED:
                     kind = Kind.EXPRESSION if isinstance(value, str) else Kind.TEMPLATE
+                script = field.mark.examine(value, raw) if field.mark.examine is not None else None
+                if kind is Kind.TEMPLATE_OR_SCRIPT:
+                    kind = Kind.TEMPLATE if script is None else Kind.SCRIPT
                 names = frozenset(field.mark.names(raw)) if field.mark.names is not None else frozenset()
-                yield Text(place, kind, value, names)
+                yield Text(place, kind, value, names, script)
             else:
                 yield from _inner(field.models, value, place)
 

@@ -1,10 +1,12 @@
-"""Expressions and templates: each compiles, and reads only what there is to read."""
+"""Expressions, templates and scripts: each compiles, and reads only what there is to read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
+
+import msgspec
 
 from perdure.errors import ExpressionError
 from perdure.expressions import (
@@ -21,7 +23,7 @@ from perdure.expressions.places import nearest
 from perdure.expressions.queries import compile_query
 from perdure.model.problems import Problem, Severity, pointed
 from perdure.programs.flow.checks.sketch import NodeSketch, Sketch
-from perdure.programs.flow.fields import Kind, Text, texts
+from perdure.programs.flow.fields import Examined, Kind, Text, texts
 from perdure.programs.flow.graph import bare
 from perdure.programs.flow.names import ENVIRONMENT_NAMES
 
@@ -86,6 +88,8 @@ class _Scope:
                     yield from _go_template(place, source)
                 else:
                     yield from self._template(place, source, text.names)
+        elif text.script is not None:
+            yield from self._script(text, text.script)
 
     def _expression(self, text: Text) -> Iterator[Problem]:
         source = bare(text.value)
@@ -110,6 +114,21 @@ class _Scope:
             return
         has_sections = "{{#" in source or "{{^" in source
         yield from self._names_in(reads, place, "warning" if has_sections else severity, more)
+
+    def _script(self, text: Text, script: Examined) -> Iterator[Problem]:
+        for problem in script.problems:
+            yield msgspec.structs.replace(problem, pointer=text.pointer + problem.pointer)
+        known = self.names[0] | text.names
+        for name, place, line, column in script.names:
+            if name not in known and self.names[1]:
+                meant = nearest(name, known)
+                hint = f"; did you mean {meant!r}?" if meant else ""
+                told = f"nothing is called {name!r} here{hint}"
+                names = f"one of {', '.join(sorted(known))}"
+                yield Problem("SCRIPT_NAME", text.pointer + place, told, expected=names, line=line, column=column)
+        for read in script.reads:
+            if read[0] == "nodes" and len(read) > 1:
+                yield from self._node(str(read[1]), text.pointer, "error")
 
     def _names_in(
         self, reads: Iterable[Read], place: str, severity: Severity, more: frozenset[str]

@@ -1,0 +1,67 @@
+"""pydantic-monty, a Python that can only compute, in worker processes. Imported with the first script that runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal
+
+import pydantic_monty as monty
+
+from perdure.nodes.scripts.failures import failure_of, too_much
+from perdure.nodes.scripts.limits import ScriptLimits
+from perdure.nodes.scripts.program import GIVEN
+from perdure.nodes.scripts.script import Script
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_PRINTED: Final = 4_096
+"""Characters of what a script prints that are kept."""
+_GRACE: Final = 0.5
+"""Seconds after which a worker that does not notice its script's time limit is killed."""
+
+
+class Sandbox:
+    def __init__(self, processes: int, longest: float, uses: int) -> None:
+        self._pool = monty.AsyncMonty(
+            min_processes=1,
+            max_processes=processes,
+            request_timeout=longest + 1.0,
+            max_checkouts_per_worker=uses,
+            feed_duration_limit_grace=_GRACE,
+        )
+
+    async def open(self) -> None:
+        await self._pool.__aenter__()
+
+    async def close(self) -> None:
+        await self._pool.__aexit__(None, None, None)
+
+    async def feed(
+        self, script: Script, program: str, given: str, now: int, seed: int, allowed: ScriptLimits
+    ) -> tuple[str, str]:
+        """What the program gives, as JSON, and what it printed. Raises ActivationError."""
+        limits: monty.ResourceLimits = {"max_feed_duration_secs": allowed.seconds, "max_memory": allowed.memory}
+        policy: monty.OSPolicy = {
+            "datetime": _EPOCH + timedelta(microseconds=now),
+            "random_start": {"seed": seed},
+            "sleep": "zero",
+        }
+        printed = _Printed()
+        try:
+            async with self._pool.checkout(limits=limits, os_policy=policy) as session:
+                found = await session.feed_run(program, inputs={GIVEN: given}, print_callback=printed)
+        except monty.MontyError as fault:
+            raise failure_of(fault, script, allowed) from None
+        if not isinstance(found, str):
+            raise too_much("output", allowed, found=found)
+        return found, printed.text
+
+
+class _Printed:
+    """The beginning of what is printed. The rest is heard and forgotten."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __call__(self, stream: Literal["stdout", "stderr"], text: str) -> None:
+        if len(self.text) < _PRINTED:
+            self.text += text[: _PRINTED - len(self.text)]
