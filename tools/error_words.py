@@ -208,7 +208,6 @@ FAILURES: dict[str, Words] = {
         "Give it a default, or an `error` edge.",
     ),
     "EVENT_INVALID": ("The computed type or key of an event is no text, or empty.", "Mend the template."),
-    "MERGE_INVALID": ("What should be merged is no object, or has no place to go.", "Give an object."),
     "SCRIPT_SYNTAX": (
         "A script that the sandbox cannot read. Most of it is told when the flow is saved.",
         "`details.line` says where.",
