@@ -38,6 +38,10 @@ ERRORS: dict[str, Words] = {
         "A start or a signal with the idempotency key of another one, and other content.",
         "Use a key of its own for each thing that is to happen once.",
     ),
+    "TASK_CLOSED": (
+        "A task for a person was answered before, and not like this; or its time was up, or it was withdrawn.",
+        "Look at the run: it has gone on. The same answer again, with the same request id, is answered the same.",
+    ),
     "DRAFT_CHANGED": ("Somebody else has saved the draft in between.", "Read it again, and apply the change to that."),
     "TOO_MUCH": (
         "Larger than a published limit.",
@@ -140,6 +144,7 @@ FAILURES: dict[str, Words] = {
         "See the failure of the child, in `details.failure`.",
     ),
     "SIGNAL_TIMEOUT": ("The awaited signal did not come in time.", "Draw an edge with the outcome `timeout`."),
+    "TASK_TIMEOUT": ("Nobody answered a task in time.", "Draw an edge with the outcome `timeout`."),
     "CANCELLED": ("The run was cancelled; the message is the reason that was given.", "Start another."),
     "TOO_MANY_ERRORS": (
         "More failures in a row were taken care of than `max_errors`; `details.last` is the last of them.",
@@ -322,6 +327,7 @@ PROBLEMS: dict[str, Words] = {
     "ON_FAILURE_UNKNOWN": ("`on_failure` names a node that there is not.", "Correct the id."),
     "ON_FAILURE_START": ("`on_failure` names the start.", "Name another."),
     "AFTER_UNKNOWN": ("`after` names a node that there is not.", "Correct the id."),
+    "ON_DEMAND_LED_TO": ("An edge leads to a node that is there to be asked for.", "Remove one of the two."),
     "NAME_UNKNOWN": ("An expression reads a name that there is not.", "See [names](flow-document.md#data)."),
     "NODE_REFERENCE_UNKNOWN": (
         "An expression reads the output of a node that there is not.",

@@ -11,6 +11,7 @@
     │   ├── Conflict                CONFLICT             409   the request contradicts what is already so
     │   │   ├── IllegalCommand      ILLEGAL_COMMAND      409   the run's status does not allow the command
     │   │   ├── KeyReused           KEY_REUSED           409   same idempotency key or signal id, other content
+    │   │   ├── TaskClosed          TASK_CLOSED          409   a task for a person that is closed already
     │   │   └── DraftChanged        DRAFT_CHANGED        409   somebody else saved the draft in between
     │   ├── TooMuch                 TOO_MUCH             413   a published size limit is exceeded
     │   ├── TooSlow                 TOO_SLOW             408   a request that did not come to its end in time
@@ -143,6 +144,10 @@ class IllegalCommand(Conflict):
 
 class KeyReused(Conflict):
     code = "KEY_REUSED"
+
+
+class TaskClosed(Conflict):
+    code = "TASK_CLOSED"
 
 
 class DraftChanged(Conflict):

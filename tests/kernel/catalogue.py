@@ -11,7 +11,9 @@ from perdure.expressions import compile_expression
 from perdure.model.documents import FlowDocument
 from perdure.model.events import Chunk
 from perdure.model.failures import Failure
+from perdure.model.waits import Reminders
 from perdure.programs.flow.nodetypes import (
+    Ask,
     AwaitSignal,
     Call,
     ContinueAsNew,
@@ -71,6 +73,33 @@ def _await(config: Config, plan: Plan) -> Directive:
     return AwaitSignal(config["name"], until, config.get("mode", "persistent"))
 
 
+VIEW = {
+    "inputOptions": [
+        {"id": "intro", "description": "Is order 7 right?", "tags": {"values": ["ui.static_text"]}},
+        {
+            "id": "decision",
+            "tags": {"values": ["ui.dropdown", "ui.required"]},
+            "possibleValues": [{"value": "yes"}, {"value": "no"}],
+        },
+        {"id": "remark", "tags": {"values": ["ui.free_text"]}},
+    ]
+}
+"""What an `ask` node shows."""
+
+
+def asks(config: Config, now: int) -> Ask:
+    """`us`: the deadline; `remind` (first, every, count), `escalate`; `decides`: the decision is the outcome."""
+    return Ask(
+        VIEW,
+        now + config["us"] if "us" in config else None,
+        Reminders(*config["remind"]) if "remind" in config else None,
+        config.get("escalate"),
+        config.get("details"),
+        "decision" if config.get("decides") else None,
+        {"yes": "yes", "no": "no"} if config.get("decides") else None,
+    )
+
+
 def _call(config: Config, plan: Plan) -> Directive:
     return Call(
         config.get("definition", "sub"), None, plan.input, config.get("wait", True), config.get("close", "cancel")
@@ -91,7 +120,7 @@ def _refuse(config: Config, plan: Plan) -> Directive:
 
 
 def _any_outcome(config: Any) -> tuple[str, ...]:
-    return ("a", "b", "yes", "no", "more", "done", "stop", "failure", "never")
+    return ("a", "b", "yes", "no", "more", "done", "stop", "failure", "never", "reminder", "escalation")
 
 
 CATALOGUE: dict[str, NodeType] = {
@@ -109,6 +138,7 @@ CATALOGUE: dict[str, NodeType] = {
         _type("refuse", _refuse),
         _type("sleep", lambda config, plan: Sleep(plan.now + config["us"], {"slept": config["us"]})),
         _type("signal", _await, waits=lambda config: Waits(config["name"], config.get("mode", "persistent"))),
+        _type("ask", lambda config, plan: asks(config, plan.now), outcomes=_any_outcome),
         _type("call", _call),
         _type("loop", _iterate, loop=_loop_options),
         _type("again", lambda config, plan: ContinueAsNew(config.get("input", plan.input))),
@@ -129,6 +159,7 @@ _OF_THE_NODE = {
     "cancels",
     "milestone",
     "queue",
+    "on_demand",
 }
 
 

@@ -120,6 +120,10 @@ class Rig:
                 gone = {id}
             case e.ItemsAdded(activation=id) | e.LoopClosing(activation=id):
                 gone = {id}
+            case e.TaskOpened(activation=id) | e.SignalAwaited(activation=id):
+                gone = {id}
+            case e.TimerArmed(activation=int(id)):
+                gone = {id}
             case _:
                 return
         self.under_way = {mark for mark in self.under_way if mark is fx.Continue or mark[1] not in gone}
@@ -160,6 +164,15 @@ class Rig:
 
     def signal(self, name: str, payload: Any = None, id: str | None = None) -> list[e.Event]:
         return self.tell(c.Signal(name, payload, id))
+
+    def answer(self, node: str, decision: str = "yes", path: str = "", **rest: Any) -> list[e.Event]:
+        response = {"selectedOptions": {"decision": decision}}
+        return self.tell(c.Answer(response, self.live(node, path).id, **rest))
+
+    def waits(self, node: str, then: Any) -> list[e.Event]:
+        """The handler answers with a wait."""
+        activation = self.live(node)
+        return self.tell(c.Complete(activation.id, activation.attempt, then=then))
 
     def child_ended(
         self, node: str, status: str = "COMPLETED", output: Any = None, failure: Failure | None = BROKEN

@@ -16,7 +16,9 @@ from perdure.model.policies import Limits
 from tests.kernel.catalogue import flow
 from tests.kernel.rig import SECOND, Rig
 
-DOCUMENT = flow({"s": "start", "a": "step", "e": "end"}, "s>a a>e")
+DOCUMENT = flow(
+    {"s": "start", "a": "step", "t": "ask", "e": "end", "d": {"type": "step", "on_demand": True}}, "s>a s>t a>e"
+)
 A = 2
 """The activation of the step; the start node was the first."""
 
@@ -39,6 +41,7 @@ def _closing() -> Rig:
 
 def _completed() -> Rig:
     rig = _open()
+    rig.answer("t")
     rig.complete("a")
     return rig
 
@@ -87,6 +90,8 @@ EXAMPLES: dict[type[c.Command], c.Command] = {
     c.ItemsLoaded: c.ItemsLoaded(A, 0, [1]),
     c.ChildEnded: c.ChildEnded(A, "child", "COMPLETED"),
     c.Signal: c.Signal("go"),
+    c.Answer: c.Answer({"selectedOptions": {"decision": "yes"}}),
+    c.RunNode: c.RunNode("d", {"x": 1}),
     c.Cancel: c.Cancel("enough"),
     c.Suspend: c.Suspend("maintenance"),
     c.Resume: c.Resume(),
@@ -145,6 +150,9 @@ CHANGES = {
     (c.TakeOver, Condition.OPEN),
     (c.Signal, Condition.OPEN),
     (c.Signal, Condition.CLOSING),
+    (c.Answer, Condition.OPEN),
+    (c.Answer, Condition.SUSPENDED),
+    (c.RunNode, Condition.OPEN),
     (c.Cancel, Condition.OPEN),
     (c.Cancel, Condition.SUSPENDED),
     (c.Suspend, Condition.OPEN),

@@ -152,6 +152,7 @@ WRONG: list[tuple[str, str, Doc]] = [
     ("BESIDE_IMPOSSIBLE", "/nodes/1/compensate",
      flow(step("a", compensate="n"), node("wait-for-signal", {"name": "s"}),
           edges=[edge("start", "a"), edge("a", "end")])),
+    ("ON_DEMAND_LED_TO", "/nodes/1/on_demand", flow(step("a", on_demand=True))),
     ("CANCELS_UNKNOWN", "/nodes/1/cancels/0", flow(step("a", cancels=["b"]))),
     ("MUTEX_NESTED", "/nodes/2/mutex", flow(loop("l", mutex="m"), step("b", parent="l", mutex="m"))),
     ("SCOPE_CROSSED", "/nodes/3/milestone/before",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from perdure.engine.answers import Answer, HandedBack, OwnershipLost, Reply
+from perdure.engine.answers import Answer as Waiting
+from perdure.engine.answers import HandedBack, OwnershipLost, Reply
 from perdure.engine.outputs import purified, purified_object
 from perdure.engine.unparking import take_back
 from perdure.errors import Busy, NotFound, StoreUnavailable
@@ -16,7 +17,17 @@ from perdure.kernel.legality import Answer as Legality
 from perdure.kernel.state import RunState
 from perdure.kernel.turn import refusal
 from perdure.model.codec import encode_command
-from perdure.model.commands import Cancel, Command, RecordSideEffect, RetryRun, SetAttributes, Signal, Suspend
+from perdure.model.commands import (
+    Answer,
+    Cancel,
+    Command,
+    RecordSideEffect,
+    RetryRun,
+    RunNode,
+    SetAttributes,
+    Signal,
+    Suspend,
+)
 from perdure.model.values import check_name, check_text
 from perdure.ports.inbox import Sent
 from perdure.ports.journal import Head
@@ -59,14 +70,14 @@ class Dispatch:
             return Reply.DECIDED if changed else Reply.UNCHANGED
         raise StoreUnavailable(f"the run {run} changes its owner too often")
 
-    def _ask(self, owned: OwnedRun, namespace: str, command: Command) -> Answer:
+    def _ask(self, owned: OwnedRun, namespace: str, command: Command) -> Waiting:
         if owned.namespace != namespace or owned.new is not None:
             raise _no_such(owned.run)
         if len(owned.mailbox) >= self._runtime.settings.mailbox:
             raise Busy(
                 f"{len(owned.mailbox)} commands wait for the run already", retry_after=self._runtime.settings.poll
             )
-        answer: Answer = self._runtime.loop.create_future()
+        answer: Waiting = self._runtime.loop.create_future()
         owned.deliver(command, answer)
         return answer
 
@@ -75,7 +86,7 @@ class Dispatch:
         owned.deliver_all(await self._runtime.post.receive_patiently(owned))
         self._posted.pop(owned.run, None)
 
-    async def _reach(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply | Answer:
+    async def _reach(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply | Waiting:
         runtime = self._runtime
         if run in runtime.roster.aside:
             raise runtime.roster.aside[run]
@@ -94,7 +105,7 @@ class Dispatch:
             raise _no_such(run)
         is_for_others = runtime.declined.is_for_others(version, command)
         if runtime.lease.is_held and runtime.starts.is_open and not is_for_others:
-            answer: Answer = runtime.loop.create_future()
+            answer: Waiting = runtime.loop.create_future()
             letter = (command, answer, 0)
             if take_back(runtime, run, letter) or await runtime.adoption.take_one(run, letter):
                 return answer
@@ -103,7 +114,7 @@ class Dispatch:
     async def _post(self, namespace: str, run: str, command: Command, request_id: str | None) -> Reply:
         runtime = self._runtime
         if request_id is None:
-            request_id = (command.id if isinstance(command, Signal) else None) or runtime.ids.token()
+            request_id = (command.id if isinstance(command, Signal | Answer | RunNode) else None) or runtime.ids.token()
         sent = await runtime.inbox.send(namespace, run, encode_command(command), request_id)
         match sent:
             case Sent.UNKNOWN:
@@ -143,6 +154,17 @@ def _purified(command: Command, request_id: str | None) -> Command:
                 check_name(command.id, "/id")
             payload, _ = purified(command.payload, "/payload")
             return replace(command, payload=payload, id=command.id if command.id is not None else request_id)
+        case Answer():
+            for name, value in (("node", command.node), ("id", command.id), ("by", command.by)):
+                if value is not None:
+                    check_name(value, f"/{name}")
+            response, _ = purified(command.response)
+            return replace(command, response=response, id=command.id if command.id is not None else request_id)
+        case RunNode():
+            check_name(command.node, "/node")
+            if command.id is not None:
+                check_name(command.id, "/id")
+            return replace(command, parameters=purified(command.parameters, "/parameters")[0])
         case SetAttributes():
             for name in command.values:
                 check_name(name, "/values")

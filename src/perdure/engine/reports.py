@@ -13,6 +13,7 @@ from perdure.model.commands import Complete, Fail
 from perdure.model.failures import Failure, failure_from
 from perdure.model.policies import SECOND
 from perdure.model.values import check_name
+from perdure.model.waits import AnyWait, Wait
 
 _LONGEST_PAUSE = 366 * 24 * 3600 * SECOND
 _MESSAGE = 2_000
@@ -21,6 +22,8 @@ _MESSAGE = 2_000
 
 def completed(id: int, attempt: int, returned: Any) -> Complete | Fail:
     try:
+        if isinstance(returned, Wait):
+            return _waiting(id, attempt, returned)
         if type(returned) is not Result:
             output, size = purified(returned)
             return Complete(id, attempt, output, None, None, size)
@@ -40,6 +43,15 @@ def completed(id: int, attempt: int, returned: Any) -> Complete | Fail:
         message = f"what the handler returned cannot be kept: {problem.message}{place}"
         details = {"pointer": problem.pointer} if problem.pointer else None
         return Fail(id, attempt, Failure("OUTPUT_INVALID", message, details=details))
+
+
+def _waiting(id: int, attempt: int, wait: Wait) -> Complete:
+    """Through JSON, as on a runtime that carries it: so nothing in it can be changed any more, and it is well made."""
+    pure, size = purified(msgspec.to_builtins(wait))
+    try:
+        return Complete(id, attempt, size=size, then=msgspec.convert(pure, AnyWait))
+    except msgspec.ValidationError as problem:
+        raise InvalidInput(f"a wait that is not well made: {problem}") from problem
 
 
 def failed(id: int, attempt: int, problem: BaseException) -> Fail:

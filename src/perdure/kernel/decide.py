@@ -15,6 +15,7 @@ from perdure.errors import IllegalCommand, InvalidInput, TooMuch
 from perdure.kernel.backoff import pause_before
 from perdure.kernel.children import failure_of
 from perdure.kernel.legality import COMMANDS, Answer
+from perdure.kernel.people import answer, as_answer, run_node
 from perdure.kernel.signal_ids import is_known
 from perdure.kernel.signals import deliver_all_signals, deliver_signals, is_wanted, takes_next
 from perdure.kernel.sizes import counted, measured
@@ -27,6 +28,7 @@ from perdure.model import events as e
 from perdure.model.effects import Continue
 from perdure.model.failures import Failure
 from perdure.model.statuses import Phase
+from perdure.model.waits import ESCALATION, REMINDER
 
 
 def start(turn: Turn, command: c.Start) -> None:
@@ -69,6 +71,8 @@ def complete(turn: Turn, command: c.Complete) -> None:
     if activation.phase is Phase.CANCELLING:
         # It got through before it could be stopped: there may be something to undo.
         cancel_done(turn, c.CancelDone(command.activation, unknown=True))
+    elif activation.phase is Phase.EXECUTING and command.then is not None:
+        turn.program.wait(turn, activation, command.then)
     elif activation.phase is Phase.EXECUTING:
         size = counted(command.size)
         turn.program.completed(turn, activation, command.output, command.outcome, command.vars, size, command.beside)
@@ -155,6 +159,8 @@ def fire_timers(turn: Turn, command: c.FireTimers) -> None:
             continue
         if activation.phase is Phase.EXECUTING:
             turn.program.launch(turn, activation)
+        elif timer.purpose in (REMINDER, ESCALATION):
+            turn.program.reminded(turn, activation, timer.purpose)
         else:
             turn.program.timed_out(turn, activation)
 
@@ -226,6 +232,11 @@ def signal(turn: Turn, command: c.Signal) -> None:
     state = turn.state
     if not command.name:
         raise InvalidInput("a signal needs a name", pointer="/name")
+    if (meant := as_answer(state, command)) is not None:
+        if state.closing is not None:
+            raise refusal(state, meant)
+        answer(turn, meant)
+        return
     if is_known(state, command):
         return
     size, most = measured(command.payload), state.limits.data
@@ -304,6 +315,8 @@ DECIDERS: dict[type[c.Command], Callable[[Any, Any], None]] = {
     c.ItemsLoaded: items_loaded,
     c.ChildEnded: child_ended,
     c.Signal: signal,
+    c.Answer: answer,
+    c.RunNode: run_node,
     c.Cancel: cancel,
     c.Suspend: suspend,
     c.Resume: resume,

@@ -21,11 +21,13 @@ from perdure.kernel.scopes import (
     loop_started,
     scope_closing,
 )
-from perdure.kernel.signal_ids import remember
+from perdure.kernel.signal_ids import mark_of, remember
 from perdure.kernel.state import ROOT, Activation, Closing, PendingSignal, RunState, Scope
+from perdure.kernel.tasks import ask, node_requested, task_answered, task_opened, task_reminded
 from perdure.model import events as e
 from perdure.model.policies import ParentClose
 from perdure.model.statuses import Phase
+from perdure.model.waits import ESCALATION, REMINDER
 
 SCOPE = "scope"
 """The outcome of a failure that an enclosing scope takes care of."""
@@ -122,6 +124,8 @@ def _take_up_again(state: RunState, activation: Activation, new_key: bool) -> No
     if phase is Phase.SIGNAL:
         assert activation.signal is not None
         state.waiters.setdefault(activation.signal, {})[activation.id] = True
+    elif phase is Phase.PERSON:
+        ask(state, activation)
     if activation.due is not None and (phase is Phase.SLEEPING or phase is Phase.SIGNAL):
         activation.timer = f"a{activation.id}"
         arm(state, activation.timer, activation.due, phase, activation.id)
@@ -178,6 +182,8 @@ def activation_scheduled(state: RunState, event: e.ActivationScheduled, at: int)
         activation.undo_key = next(u.key for u in state.compensating.remaining if u.activation == event.undo)
     elif event.detached and state.closing is not None:
         state.closing.after += 1
+    else:
+        activation.demanded = event.detached
     return activation
 
 
@@ -273,7 +279,7 @@ def signal_received(state: RunState, event: e.SignalReceived, at: int) -> None:
         state.signal_bytes += event.size
         state.signals_of.setdefault(event.name, {})[state.signal_count] = True
     if event.id is not None:
-        remember(state, event.id, event.name, event.payload)
+        remember(state, event.id, mark_of(event.name, event.payload))
 
 
 def signal_awaited(state: RunState, event: e.SignalAwaited, at: int) -> Activation:
@@ -308,6 +314,8 @@ def timer_fired(state: RunState, event: e.TimerFired, at: int) -> Activation | N
     if timer.activation is None:
         return None
     activation = move(state, timer.activation, event, at)
+    if timer.purpose in (REMINDER, ESCALATION):
+        return activation
     activation.timer = activation.due = None
     return activation
 
@@ -356,6 +364,10 @@ APPLIERS: dict[type[e.Event], Callable[..., Activation | None]] = {
     e.TimerArmed: timer_armed,
     e.TimerFired: timer_fired,
     e.TimerCancelled: timer_cancelled,
+    e.TaskOpened: task_opened,
+    e.TaskReminded: task_reminded,
+    e.TaskAnswered: task_answered,
+    e.NodeRequested: node_requested,
     e.ChildRequested: child_requested,
     e.ChildClosed: child_closed,
     e.LoopStarted: loop_started,

@@ -12,6 +12,7 @@ from perdure.kernel.legality import PHASES
 from perdure.kernel.state import Activation, RunState, Timer
 from perdure.model import events as e
 from perdure.model.statuses import Phase
+from perdure.model.waits import ESCALATION, REMINDER
 
 
 def count(state: RunState, phase: Phase | None, step: int, at: int) -> None:
@@ -26,7 +27,7 @@ def count(state: RunState, phase: Phase | None, step: int, at: int) -> None:
             state.executing -= 1
             if state.executing == 0:
                 state.active_total += at - state.active_since
-    elif phase is Phase.SIGNAL or phase is Phase.CHILD:
+    elif phase is Phase.SIGNAL or phase is Phase.PERSON or phase is Phase.CHILD:
         state.waiting += step
 
 
@@ -44,6 +45,8 @@ def move(state: RunState, id: int, event: e.Event, at: int) -> Activation:
         drop_timer(state, activation)
         if before is Phase.SIGNAL:
             stop_waiting(state, activation)
+        elif before is Phase.PERSON:
+            stop_asking(state, activation)
         count(state, before, -1, at)
     elif after is not before:
         activation.phase = after
@@ -84,6 +87,15 @@ def stop_waiting(state: RunState, activation: Activation) -> None:
     del waiting[activation.id]
     if not waiting:
         del state.waiters[name]
+
+
+def stop_asking(state: RunState, activation: Activation) -> None:
+    of_node = state.asking[activation.node]
+    del of_node[activation.id]
+    if not of_node:
+        del state.asking[activation.node]
+    for kind in (REMINDER, ESCALATION):
+        forget_timer(state, f"a{activation.id}/{kind}")
 
 
 def arm(state: RunState, id: str, due: int, purpose: str, activation: int | None) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from perdure.kernel.program import Program
-from perdure.kernel.state import Activation, RunState
+from perdure.kernel.state import Activation, RunState, Task
 from perdure.kernel.undone import why_not_undone
 from perdure.model.effects import AnyEffect, Continue, Execute, LoadItems, StartChild, StopHandler
 from perdure.model.policies import MINUTE, SECOND
@@ -14,6 +14,7 @@ from perdure.model.statuses import Phase, Status
 from perdure.model.times import iso
 
 HOUR = 60 * MINUTE
+_TITLE = 80
 
 
 def outstanding(program: Program, state: RunState) -> list[AnyEffect]:
@@ -110,6 +111,16 @@ _KEPT_BACK = {
 }
 
 
+def title_of(task: Task) -> str:
+    """What the person is asked, in one line."""
+    details = task.details or {}
+    for said in (details.get("title"), *(option.get("description") for option in task.view.get("inputOptions", ()))):
+        if isinstance(said, str) and said.strip():
+            line = said.strip().splitlines()[0]
+            return line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…"
+    return str(task.view.get("layoutId") or "a view")
+
+
 def _when(due: int | None, now: int | None) -> str:
     if due is None:
         return "later"
@@ -144,6 +155,11 @@ def _reason(state: RunState, activation: Activation, now: int | None) -> Reason:
             return Reason(
                 "signal", f"{node} waits for the signal {activation.signal!r}", node, activation.due, activation.signal
             )
+        case Phase.PERSON:
+            assert activation.task is not None
+            title = title_of(activation.task)
+            text = f"{node} waits for an answer to {title!r} since {iso(activation.task.opened_at)}"
+            return Reason("person", text, node, activation.due, str(activation.id))
         case Phase.CHILD:
             return Reason("child", f"{node} waits for the child run {activation.child}", node, subject=activation.child)
         case _ if activation.due is not None:

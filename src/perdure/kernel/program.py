@@ -19,6 +19,7 @@ from perdure.model import events as e
 from perdure.model.failures import Failure
 from perdure.model.policies import Limits, Retry
 from perdure.model.values import Json
+from perdure.model.waits import AnyWait
 
 if TYPE_CHECKING:
     from perdure.kernel.turn import Turn
@@ -84,6 +85,22 @@ class Program(Protocol):
 
     def timed_out(self, turn: Turn, activation: Activation) -> None:
         """The timer of a sleeping or waiting activation has fired."""
+        ...
+
+    def wait(self, turn: Turn, activation: Activation, wait: AnyWait) -> None:
+        """Its handler has answered with a wait instead of a result: begin it."""
+        ...
+
+    def has_acted(self, state: RunState, activation: Activation) -> bool:
+        """Whether a waiting activation has had an effect on the world before it began to wait."""
+        ...
+
+    def reminded(self, turn: Turn, activation: Activation, kind: str) -> None:
+        """Its task is open, and the time for a `reminder` or for the `escalation` has come."""
+        ...
+
+    def demanded(self, turn: Turn, node: str, parameters: Json, request: str | None, content: int) -> None:
+        """Record the request and start this node beside the graph. Raises what stands against it."""
         ...
 
     def check_input(self, input: Json) -> None:

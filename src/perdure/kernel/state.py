@@ -17,8 +17,25 @@ from perdure.model.failures import Failure
 from perdure.model.policies import DEFAULT_LIMITS, Limits
 from perdure.model.statuses import Phase
 from perdure.model.values import Json
+from perdure.model.waits import Reminders
 
 ROOT = 0
+
+
+class Task(msgspec.Struct, omit_defaults=True, gc=False):
+    """What a person is asked."""
+
+    view: Json = None
+    details: dict[str, Any] | None = None
+    opened_at: int = 0
+    reminders: Reminders | None = None
+    reminded: int = 0
+    remind_at: int | None = None
+    escalate_at: int | None = None
+    decided_by: str | None = None
+    outcomes: dict[str, str] | None = None
+    sent: dict[int, bool] = {}
+    """Outgoing edges that reminders and the escalation have taken already."""
 
 
 class Activation(msgspec.Struct, omit_defaults=True, gc=False):
@@ -56,6 +73,9 @@ class Activation(msgspec.Struct, omit_defaults=True, gc=False):
     cancel_reason: str | None = None
     withdrawn: bool = False
     """Taken back while the run went on; its end changes nothing any more, and no retry takes it up again."""
+    task: Task | None = None
+    demanded: bool = False
+    """Somebody asked for it by name; it runs beside the graph, and not because the run ends."""
     open_scopes: int = 0
     """Iterations of a loop that have not ended."""
     key_generation: int = 0
@@ -185,7 +205,7 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     executing: int = 0
     """How many are EXECUTING or CANCELLING: these count as active time."""
     waiting: int = 0
-    """How many wait for a signal or a child."""
+    """How many wait for a signal, a person or a child."""
     active_since: int = 0
     active_total: int = 0
 
@@ -207,6 +227,12 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     """How much there is in all that nobody has consumed yet."""
     waiters: dict[str, dict[int, bool]] = {}
     """Activations by the name of the signal that they wait for, in the order in which they began to wait."""
+    asking: dict[str, dict[int, bool]] = {}
+    """Open tasks by node, in the order in which they were opened."""
+    answered: dict[str, tuple[int, int]] = {}
+    """Of each node whose task was answered, the last one: its activation, and what tells its answer from others."""
+    demands: dict[str, tuple[int, int, int]] = {}
+    """Requests for nodes by id, the last of them: content, activation, and the place in the log."""
     attributes: dict[str, Any] = {}
     side_effects: dict[str, Any] = {}
 

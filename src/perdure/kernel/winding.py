@@ -37,7 +37,9 @@ def close_run(
     turn.emit(e.RunClosing(status, output, failure, activation, reason))
     why = reason or (failure.message if failure else "the run has ended")
     for live in list(state.activations.values()):
-        if live.id in state.activations and not live.detached:  # what is being undone is undone to its end
+        if live.id not in state.activations:
+            continue
+        if not live.detached or (live.demanded and status != "COMPLETED"):  # what is being undone is undone to its end
             withdraw(turn, live, why)
 
 
@@ -54,7 +56,7 @@ def withdraw(turn: Turn, activation: Activation, reason: str) -> None:
         if not turn.take_back(activation.id) and is_child_to_be_cancelled:
             assert activation.child is not None
             turn.sends.append((activation.child, c.Cancel(f"its parent {turn.state.run} gave it up: {reason}")))
-        turn.emit(e.ActivationCancelled(activation.id, reason))
+        turn.emit(e.ActivationCancelled(activation.id, reason, turn.program.has_acted(turn.state, activation)))
 
 
 def fail_run(turn: Turn, failure: Failure, activation: int | None = None, status: str = "FAILED") -> None:

@@ -19,7 +19,10 @@ from perdure.model.values import INLINE_BYTES, decode_json, digest, encode_json
 
 CODEC = 1
 
-VALUE_FIELDS = ("output", "input", "payload", "item", "config", "result", "vars", "items", "value", "details", "beside")
+VALUE_FIELDS = (
+    "output", "input", "payload", "item", "config", "result", "vars", "items", "value", "details", "beside", "view",
+    "response",
+)  # fmt: skip
 """Fields of events that hold users' values, and so may be large."""
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]

@@ -14,6 +14,7 @@ from perdure.model.events import ParentLink
 from perdure.model.failures import Failure
 from perdure.model.policies import DEFAULT_LIMITS, Limits
 from perdure.model.values import Json
+from perdure.model.waits import AnyWait
 
 
 class Command(msgspec.Struct, frozen=True, tag=True, tag_field="command", omit_defaults=True, gc=False):
@@ -50,6 +51,8 @@ class Complete(Command, frozen=True):
     """Length of the output as JSON, measured where it was made."""
     beside: dict[str, Any] | None = None
     """What it has to show besides its output, by name: `httpResponse` …"""
+    then: AnyWait | None = None
+    """The handler has no result yet: the activation waits for this first."""
 
 
 class Fail(Command, frozen=True):
@@ -128,6 +131,26 @@ class Signal(Command, frozen=True):
     id: str | None = None
 
 
+class Answer(Command, frozen=True):
+    """What a person says to an open task of the run: the one of this activation, or of this node, or the only one."""
+
+    response: Json
+    """`{"selectedOptions": {widget: value}}`."""
+    activation: int | None = None
+    node: str | None = None
+    id: str | None = None
+    """Of the request: the same again is answered the same."""
+    by: str | None = None
+
+
+class RunNode(Command, frozen=True):
+    """Execute a node that is there to be asked for (`on_demand`), beside the graph."""
+
+    node: str
+    parameters: Json = None
+    id: str | None = None
+
+
 class Cancel(Command, frozen=True):
     reason: str | None = None
 
@@ -158,6 +181,8 @@ AnyCommand: TypeAlias = (
     | ItemsLoaded
     | ChildEnded
     | Signal
+    | Answer
+    | RunNode
     | Cancel
     | Suspend
     | Resume

@@ -92,6 +92,9 @@ class NodeDoc(Part):
     )
     cancels: list[Id] = Field(default_factory=list, description="Nodes that are withdrawn when this one completes.")
     milestone: MilestoneDoc | None = Field(None, description="After and before which nodes this one may begin.")
+    on_demand: bool = Field(
+        False, description="Stands beside the graph: no edge leads here, and it runs when somebody asks for it."
+    )
     queue: str | None = Field(
         None, max_length=128, description="Kept, and not used yet: the owner of the run executes its nodes."
     )

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from perdure.model import event, task_events
 from perdure.model.failures import Failure
 from perdure.model.policies import DEFAULT_LIMITS, Limits
 from perdure.model.values import Json
 
-
-class Event(msgspec.Struct, frozen=True, tag=True, tag_field="event", omit_defaults=True, gc=False):
-    """Base of all. Fields that hold users' values are listed in `codec.VALUE_FIELDS`."""
-
+Event = event.Event
+TaskOpened = task_events.TaskOpened
+TaskReminded = task_events.TaskReminded
+TaskAnswered = task_events.TaskAnswered
+NodeRequested = task_events.NodeRequested
 
 # -- the run -------------------------------------------------------------------------------------
 
@@ -60,10 +62,8 @@ class RunClosing(Event, frozen=True):
     status: str
     output: Json = None
     failure: Failure | None = None
-    activation: int | None = None
-    """Which one failed."""
-    reason: str | None = None
-    """Why it was cancelled."""
+    activation: int | None = None  # which one failed
+    reason: str | None = None  # why it was cancelled
 
 
 class RunCompleted(Event, frozen=True):

@@ -34,6 +34,8 @@ class Phase(StrEnum):
     """Waits for the timer of its next attempt."""
     SLEEPING = "sleeping"
     SIGNAL = "signal"
+    PERSON = "person"
+    """A task is open."""
     CHILD = "child"
     LOOPING = "looping"
     CANCELLING = "cancelling"

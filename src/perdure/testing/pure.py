@@ -24,6 +24,7 @@ from typing import Any
 
 from perdure.authoring.steps import Step as PythonStep
 from perdure.engine.handlers import ActivationError, Result
+from perdure.engine.reports import completed
 from perdure.errors import InvariantBroken, PerdureError
 from perdure.kernel.kernel import Kernel
 from perdure.model import commands as c
@@ -33,6 +34,7 @@ from perdure.model.events import ParentLink
 from perdure.model.failures import Failure
 from perdure.model.policies import DEFAULT_LIMITS, Limits
 from perdure.model.values import Json, decode_json, encode_json
+from perdure.model.waits import Wait
 from perdure.programs.flow.graph import compile_flow
 from perdure.programs.flow.nodetypes import Catalogue
 from perdure.programs.flow.program import FlowProgram
@@ -275,6 +277,8 @@ def _call(step: Step, context: PureContext, arguments: dict[str, Any] | None, id
     except Exception as fault:
         failure = Failure("NODE_FAILED", f"{type(fault).__name__}: {fault}", True, context.node_id)
         return c.Fail(id, attempt, failure)
+    if isinstance(found, Wait):
+        return completed(id, attempt, found)
     result = found if isinstance(found, Result) else Result(found)
     data = encode_json(result.output)
     return c.Complete(id, attempt, decode_json(data), result.outcome, result.vars, len(data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import UNSET
@@ -16,6 +16,7 @@ from perdure.model.values import Json
 from perdure.programs.flow import gates, tokens
 from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.loop_appliers import LoopAppliers
+from perdure.programs.flow.people import PeopleAppliers, sent_by
 from perdure.programs.flow.routing import FAILURE, Router, told_of
 from perdure.programs.flow.scopes import drain, forget_loop, is_given_up
 from perdure.programs.flow.state import FlowScope, FlowState
@@ -35,6 +36,7 @@ class FlowAppliers:
             e.ActivationCancelling: self.activation_cancelling,
             e.ActivationCancelled: self.activation_cancelled,
             e.NodeSkipped: self.node_skipped,
+            **PeopleAppliers(self.router).table,
             **LoopAppliers(self.router).table,
         }
 
@@ -76,18 +78,20 @@ class FlowAppliers:
         self, state: RunState, event: e.ActivationCompleted, at: int, activation: Activation | None
     ) -> None:
         assert activation is not None
-        if activation.detached:
-            return
         flow: FlowState = state.body
         node = self.graph.by_id[activation.node]
         scope = flow.scopes[activation.scope]
+        if activation.detached:
+            if activation.demanded:
+                scope.outputs[node.stored_as] = event.output
+            return
         scope.active.pop(activation.id, None)
         if node.compensate is not None:
             self._remember_undo(state, activation, node, event.output)
         if activation.id in flow.loops and forget_loop(flow, activation.id).satisfied:
             self.router.vanish(flow, scope, node)
             return
-        self._complete(flow, scope, node, activation.visit, event.output, event)
+        self._complete(flow, scope, node, activation.visit, event.output, event, sent_by(activation))
         if event.beside is not None:
             scope.outputs |= {f"{node.stored_as}:{name}": value for name, value in event.beside.items()}
 
@@ -99,10 +103,19 @@ class FlowAppliers:
         self._begin(flow, scope, node, event.visit)
         self._complete(flow, scope, node, event.visit, entry.input if event.output is UNSET else event.output, event)
 
-    def _complete(self, flow: FlowState, scope: FlowScope, node: Node, visit: int, output: Json, event: Any) -> None:
+    def _complete(
+        self,
+        flow: FlowState,
+        scope: FlowScope,
+        node: Node,
+        visit: int,
+        output: Json,
+        event: Any,
+        sent: Collection[int] = (),
+    ) -> None:
         if event.vars:
             flow.vars = {**flow.vars, **event.vars}
-        self.router.hand_on(flow, scope, node, visit, output, event.outcome, event.taken)
+        self.router.hand_on(flow, scope, node, visit, output, event.outcome, event.taken, sent)
         self.router.leave(flow, scope, node)
 
     def _remember_undo(self, state: RunState, activation: Activation, node: Node, output: Json) -> None:
@@ -145,7 +158,7 @@ class FlowAppliers:
             self.router.win(scope, node, activation.visit)
         told = told_of(node, activation, event.failure, event.output)
         scope.outputs[node.stored_as] = told
-        self.router.route(flow, scope, node, told, event.outcome, event.taken)
+        self.router.route(flow, scope, node, told, event.outcome, event.taken, sent_by(activation))
         if event.outcome == FAILURE:
             assert self.graph.on_failure is not None
             gates.make_ready(flow, scope, self.graph.on_failure, True, told)
@@ -179,7 +192,7 @@ class FlowAppliers:
             return
         satisfied = activation.id in flow.loops and forget_loop(flow, activation.id).satisfied
         if not (activation.withdrawn or satisfied):
-            self.router.die(flow, scope, node)
+            self.router.die(flow, scope, node, sent_by(activation))
         self.router.vanish(flow, scope, node)
 
     def node_skipped(self, state: RunState, event: e.NodeSkipped, at: int, _: Activation | None) -> None:

@@ -1,12 +1,12 @@
-"""Nodes that run beside the graph: those that undo, and those that run when everything else has ended. Their end moves
-no token, and they may act or sleep, but not wait, loop or call."""
+"""Nodes that run beside the graph: those that undo, those that run when everything else has ended, and those that
+somebody asks for by name. Their end moves no token, and they may act or sleep, but not wait, loop or call."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perdure.errors import PerdureError
-from perdure.kernel.state import ROOT, Undo
+from perdure.errors import NotFound, PerdureError
+from perdure.kernel.state import ROOT, Activation, Undo
 from perdure.kernel.turn import Turn
 from perdure.model import events as e
 from perdure.model.failures import Failure, failure_from
@@ -38,6 +38,25 @@ def complete(program: FlowProgram, turn: Turn, number: int) -> bool:
     }
     _start(program, turn, program.graph.after[number], ROOT, told, None)
     return True
+
+
+def demand(program: FlowProgram, turn: Turn, name: str, parameters: Json, request: str | None, content: int) -> None:
+    """Executes a node that stands beside the graph to be asked for. Its parameters are its input."""
+    node = program.graph.by_id.get(name)
+    if node is None or not node.on_demand:
+        known = [each.id for each in program.graph.on_demand]
+        raise NotFound(
+            f"the flow has no node {name!r} that can be asked for",
+            pointer="/node",
+            expected=f"one of {', '.join(known)}" if known else "a node with `on_demand`; the flow has none",
+        )
+    turn.emit(e.NodeRequested(name, turn.state.next_activation, parameters, request, content))
+    _start(program, turn, node, ROOT, parameters, None)
+
+
+def refuse(turn: Turn, node: Node, activation: Activation) -> None:
+    wrong = Failure("NOT_HERE", f"{node.type.name} cannot wait beside the graph", node=node.id)
+    turn.emit(e.ActivationFailed(activation.id, activation.attempt, wrong))
 
 
 def _start(program: FlowProgram, turn: Turn, node: Node, scope: int, input: Json, undoes: int | None) -> None:

@@ -21,7 +21,7 @@ from perdure.programs.flow.names import Names, Reads
 from perdure.programs.flow.routing import FAILURE, is_candidate, told_of
 from perdure.programs.flow.state import FlowScope
 
-TIMEOUTS = ("TIMEOUT", "SIGNAL_TIMEOUT")
+TIMEOUTS = ("TIMEOUT", "SIGNAL_TIMEOUT", "TASK_TIMEOUT")
 
 _MADE = ("nodes", "_global")  # objects that are made for an expression; what else it reads is there already
 _FEW = 20

@@ -19,6 +19,7 @@ from perdure.model.failures import Failure
 from perdure.programs.flow import loops
 from perdure.programs.flow.graph import Node
 from perdure.programs.flow.nodetypes import (
+    Ask,
     AwaitSignal,
     Call,
     ContinueAsNew,
@@ -46,6 +47,19 @@ def carry_out(program: FlowProgram, turn: Turn, node: Node, activation: Activati
             if until is not None:
                 turn.emit(e.TimerArmed(f"a{activation.id}", until, "signal", activation.id))
             deliver_signals(turn, name)
+        case Ask():
+            turn.emit(
+                e.TaskOpened(
+                    activation.id,
+                    directive.view,
+                    directive.until,
+                    directive.reminders,
+                    directive.escalate_after,
+                    directive.details,
+                    directive.decided_by,
+                    directive.outcomes,
+                )
+            )
         case Call() if state.depth >= state.limits.child_depth:
             deepest = state.limits.child_depth
             too_deep = Failure("LIMIT_CHILD_DEPTH", f"children are nested deeper than {deepest}")

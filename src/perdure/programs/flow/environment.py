@@ -4,6 +4,7 @@ input          the run's input                       data            what the no
 nodes.X.output the output of node X                  vars            shared data
 item, index    loop variables, as the loops name them
 _global.X      output of X (Drift's spelling)        _enum_store     look-ups as of the run's start
+               also: input.X, what people selected,  "X:viewResponse" what they answered at node X
 _metadata      times and trace                       _thread         tenant, client, flags
 run            id, definition, version, startedAt
 """
@@ -62,7 +63,8 @@ def environment(
                 outputs = _outputs(flow, scope, reads, name)
                 found[name] = {id: {"output": output} for id, output in outputs.items()}
             case "_global":
-                found[name] = {**_params(state), **_outputs(flow, scope, reads, name)}
+                outputs = _outputs(flow, scope, reads, name)
+                found[name] = {**_params(state), **flow.selected, **outputs}
             case "_enum_store":
                 found[name] = state.lookups or {}
             case "_thread":

@@ -48,8 +48,8 @@ class Node:
     __slots__ = (
         "at_most_once", "body", "cancels", "compensate", "compensate_on_cancel", "component", "condition", "config",
         "declared", "followers", "has_when", "id", "index", "ins", "is_end", "join", "layer", "loop", "milestone",
-        "missing", "mutex", "only_edge", "outcomes", "outs", "parent", "plain_join", "prepared", "queue", "race",
-        "rest", "retry", "stored_as", "timeout", "type", "work",
+        "missing", "mutex", "on_demand", "only_edge", "outcomes", "outs", "parent", "plain_join", "prepared", "queue",
+        "race", "rest", "retry", "stored_as", "timeout", "type", "work",
     )  # fmt: skip
 
     def __init__(self, index: int, doc: NodeDoc, type: NodeType) -> None:
@@ -73,6 +73,7 @@ class Node:
         self.compensate = doc.compensate
         self.compensate_on_cancel = doc.compensate_on_cancel
         self.at_most_once = doc.at_most_once
+        self.on_demand = doc.on_demand
         self.mutex = doc.mutex
         self.race = doc.race
         self.queue = doc.queue
@@ -185,7 +186,9 @@ class Graph:
         if self.on_failure is not None:
             successors = [[edge.target.index for edge in node.outs] for node in self.nodes]
             self.after_failure = frozenset(self.nodes[i].id for i in reachable([self.on_failure.index], successors))
-        self.detached = {id for node in self.nodes if (id := node.compensate)} | {node.id for node in self.after}
+        self.on_demand = [node for node in self.nodes if node.on_demand]
+        self.detached = {id for node in self.nodes if (id := node.compensate)}
+        self.detached |= {node.id for node in [*self.after, *self.on_demand]}
         self.races: dict[tuple[str | None, str], list[int]] = {}
         for node in self.nodes:
             if node.race is not None:
@@ -262,7 +265,7 @@ class Graph:
         return body
 
     def _beside(self, node: Node) -> set[str]:
-        """Nodes for compensation and completion stand beside the graph, unless an edge leads to them."""
+        """Nodes for compensation, for completion and on demand stand beside the graph, unless an edge leads to them."""
         return {node.id} if node.id in self.detached and not node.ins else set()
 
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from perdure.expressions import Expression
 from perdure.expressions.gotemplate import GoTemplate
 from perdure.expressions.jsonpath import JsonPath
+from perdure.model import waits
 from perdure.model.events import Chunk
 from perdure.model.failures import Failure
 from perdure.model.policies import Retry
@@ -49,19 +50,11 @@ class Execute(msgspec.Struct, frozen=True):
     config: Json = None
 
 
-class Sleep(msgspec.Struct, frozen=True):
-    until: int
-    output: Json = None
-
+Sleep = waits.Sleep
+AwaitSignal = waits.AwaitSignal
+Ask = waits.Ask
 
 TRANSIENT = "transient"
-
-
-class AwaitSignal(msgspec.Struct, frozen=True):
-    name: str
-    until: int | None = None
-    mode: str = "persistent"
-    """`transient`: signals that came before do not count."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -95,7 +88,7 @@ class ContinueAsNew(msgspec.Struct, frozen=True):
     input: Json = None
 
 
-Directive: TypeAlias = Done | Execute | Sleep | AwaitSignal | Call | Iterate | Refuse | ContinueAsNew
+Directive: TypeAlias = Done | Execute | Sleep | AwaitSignal | Ask | Call | Iterate | Refuse | ContinueAsNew
 
 
 # -- types ---------------------------------------------------------------------------------------

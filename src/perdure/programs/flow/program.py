@@ -20,7 +20,9 @@ from perdure.model import commands as c
 from perdure.model import events as e
 from perdure.model.failures import Failure, failure_from
 from perdure.model.policies import Limits, Retry
+from perdure.model.statuses import Phase
 from perdure.model.values import Json
+from perdure.model.waits import AnyWait
 from perdure.programs.flow import beside, directives, gates, loops
 from perdure.programs.flow.appliers import FlowAppliers
 from perdure.programs.flow.choosing import Moment, care_of, choose
@@ -33,7 +35,9 @@ from perdure.programs.flow.nodetypes import (
     Execute,
     NodeKind,
     Refuse,
+    Sleep,
 )
+from perdure.programs.flow.people import remind
 from perdure.programs.flow.state import FlowState, Ready
 from perdure.programs.flow.withdrawing import withdraw_region, withdraw_rest, withdraw_rivals, withdraw_scope
 
@@ -87,7 +91,7 @@ class FlowProgram:
     def _finish_scope(self, turn: Turn, flow: FlowState, scope: int) -> None:
         if scope != ROOT:
             loops.end_iteration(self, turn, flow, scope, None)
-        elif self.graph.after:
+        elif self.graph.after or (self.graph.on_demand and turn.state.activations):
             close_run(turn, "COMPLETED", output=flow.scopes[ROOT].result)
         else:
             turn.emit(e.RunCompleted(flow.scopes[ROOT].result))
@@ -193,7 +197,8 @@ class FlowProgram:
             turn.emit(e.ActivationCompleted(activation.id, output))
             return
         flow: FlowState = turn.state.body
-        if outcome is not None and node.type.kind is not NodeKind.INLINE and not node.declares(outcome):
+        is_chosen = activation.phase is Phase.EXECUTING and node.type.kind is not NodeKind.INLINE  # by a handler
+        if outcome is not None and is_chosen and not node.declares(outcome):
             undeclared = Failure("OUTCOME_UNDECLARED", f"it chose {outcome!r}, which it does not declare", node=node.id)
             self.failed(turn, activation, undeclared, output)
             return
@@ -262,17 +267,31 @@ class FlowProgram:
     def timed_out(self, turn: Turn, activation: Activation) -> None:
         if activation.id in turn.state.body.loops:
             return  # its pause is over
-        if activation.phase == "sleeping":
+        if activation.phase is Phase.SLEEPING:
             self.completed(turn, activation, activation.output, None, None, 0)
+            return
+        if activation.phase is Phase.PERSON:
+            late = Failure("TASK_TIMEOUT", "nobody answered in time", node=activation.node)
         else:
-            self.failed(
-                turn,
-                activation,
-                Failure(
-                    "SIGNAL_TIMEOUT", f"the signal {activation.signal!r} did not come in time", node=activation.node
-                ),
-                None,
-            )
+            told = f"the signal {activation.signal!r} did not come in time"
+            late = Failure("SIGNAL_TIMEOUT", told, node=activation.node)
+        self.failed(turn, activation, late, None)
+
+    # -- waits and people -------------------------------------------------------------------------
+
+    def wait(self, turn: Turn, activation: Activation, wait: AnyWait) -> None:
+        node = self.graph.by_id[activation.node]
+        if activation.detached and not isinstance(wait, Sleep):
+            beside.refuse(turn, node, activation)
+        else:
+            self.carry_out(turn, node, activation, wait)
+
+    def has_acted(self, state: RunState, activation: Activation) -> bool:
+        is_effect = self.graph.by_id[activation.node].type.kind is NodeKind.EFFECT
+        return is_effect and activation.phase in (Phase.SLEEPING, Phase.SIGNAL, Phase.PERSON)
+
+    def reminded(self, turn: Turn, activation: Activation, kind: str) -> None:
+        remind(self.graph, turn, activation, kind)
 
     # -- beside the graph -------------------------------------------------------------------------
 
@@ -281,6 +300,9 @@ class FlowProgram:
 
     def start_completion_node(self, turn: Turn, number: int) -> bool:
         return beside.complete(self, turn, number)
+
+    def demanded(self, turn: Turn, node: str, parameters: Json, request: str | None, content: int) -> None:
+        beside.demand(self, turn, node, parameters, request, content)
 
     def compensation(self, state: RunState) -> str:
         return self.graph.compensation

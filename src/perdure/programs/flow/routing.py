@@ -5,6 +5,8 @@ Everything here applies; nothing decides. It runs the same on replay.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from perdure.kernel.state import Activation
 from perdure.model.failures import Failure
 from perdure.model.values import Json
@@ -33,8 +35,9 @@ class Router:
         output: Json,
         outcome: str | None,
         taken: list[int] | None,
+        sent: Collection[int] = (),
     ) -> None:
-        """The node has its result: notes it and sends the tokens."""
+        """The node has its result: notes it and sends the tokens, but on edges that have had theirs (`sent`)."""
         scope.outputs[node.stored_as] = output
         if self.graph.uses_trace:
             flow.trace.append(node.id)
@@ -48,12 +51,21 @@ class Router:
         if edge is not None:
             tokens.send(flow, scope, edge, True, output)
         else:
-            self.route(flow, scope, node, output, outcome, taken)
+            self.route(flow, scope, node, output, outcome, taken, sent)
 
     def route(
-        self, flow: FlowState, scope: FlowScope, node: Node, value: Json, outcome: str | None, taken: list[int] | None
+        self,
+        flow: FlowState,
+        scope: FlowScope,
+        node: Node,
+        value: Json,
+        outcome: str | None,
+        taken: list[int] | None,
+        sent: Collection[int] = (),
     ) -> None:
         for place, edge in enumerate(node.outs):
+            if place in sent:
+                continue
             live = place in taken if taken is not None else is_candidate(edge, outcome)
             for _ in range(edge.tokens if live else 1):
                 tokens.send(flow, scope, edge, live, value)
@@ -71,10 +83,17 @@ class Router:
             gates.release_mutex(flow, node.mutex)
         tokens.leave(self.graph, flow, scope, node)
 
-    def die(self, flow: FlowState, scope: FlowScope, node: Node) -> None:
+    def remind(self, flow: FlowState, scope: FlowScope, node: Node, value: Json, places: Iterable[int]) -> None:
+        """Live tokens on these edges, while the node goes on waiting."""
+        for place in places:
+            for _ in range(node.outs[place].tokens):
+                tokens.send(flow, scope, node.outs[place], True, value)
+
+    def die(self, flow: FlowState, scope: FlowScope, node: Node, sent: Collection[int] = ()) -> None:
         """The node is taken back: all its tokens are dead."""
-        for edge in node.outs:
-            tokens.send(flow, scope, edge, False, None)
+        for place, edge in enumerate(node.outs):
+            if place not in sent:
+                tokens.send(flow, scope, edge, False, None)
         tokens.come_to_rest(self.graph, flow, scope, node)
 
     def vanish(self, flow: FlowState, scope: FlowScope, node: Node) -> None:

@@ -169,6 +169,8 @@ class FlowState(msgspec.Struct, omit_defaults=True, gc=False):
     """What waits for a mutex, a milestone or a layer."""
     mutexes: dict[str, bool] = {}
     vars: dict[str, Any] = {}
+    selected: dict[str, Any] = {}
+    """What people have selected, by widget; `_global` reads it."""
     loops: dict[int, LoopState] = {}
     hungry: dict[int, bool] = {}
     """Loops that may start iterations or be finished."""

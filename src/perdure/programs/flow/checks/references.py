@@ -21,6 +21,8 @@ def of_nodes(sketch: Sketch) -> Iterator[Problem]:
             yield from _milestone(sketch, node, pointed(node.pointer, "milestone"), mapping(raw["milestone"]))
         if isinstance(raw.get("mutex"), str):
             yield from _mutex(sketch, node, pointed(node.pointer, "mutex"))
+        if raw.get("on_demand") is True:
+            yield from _on_demand(node, pointed(node.pointer, "on_demand"))
 
 
 def _compensation(sketch: Sketch, node: NodeSketch, place: str, id: str | None) -> Iterator[Problem]:
@@ -72,6 +74,14 @@ def _mutex(sketch: Sketch, node: NodeSketch, place: str) -> Iterator[Problem]:
         if above is not None and above.raw.get("mutex") == node.raw["mutex"]:
             told = f"{above.id!r}, of whose body {node.id!r} is a part, has this mutex while its body runs"
             yield Problem("MUTEX_NESTED", place, told, expected="another mutex, or none")
+
+
+def _on_demand(node: NodeSketch, place: str) -> Iterator[Problem]:
+    if node.ins:
+        told = f"an edge leads to {node.id!r}, so it does not run only when somebody asks for it"
+        yield Problem("ON_DEMAND_LED_TO", place, told, remedy="remove the edge, or `on_demand`")
+    yield from _at_the_root(node, place)
+    yield from _able(node, place)
 
 
 def of_settings(sketch: Sketch) -> Iterator[Problem]:

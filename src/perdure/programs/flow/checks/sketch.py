@@ -129,8 +129,9 @@ class Sketch:
         ]
         undoing = [node.raw.get("compensate") for node in self.nodes]
         beside = {id for id in undoing if isinstance(id, str)} | {node.id for node in self.after}
+        beside |= {node.id for node in self.nodes if node.raw.get("on_demand") is True}
         self.beside = {id for id in beside if id in self.by_id and not self.by_id[id].ins}
-        """Nodes that stand beside the graph: for compensation or completion, and no edge leads to them."""
+        """Nodes that stand beside the graph: for compensation, for completion or on demand; no edge leads to them."""
 
     def _add_edge(self, edge: EdgeSketch) -> None:
         self.edges.append(edge)

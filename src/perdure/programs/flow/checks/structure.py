@@ -69,7 +69,7 @@ def _edge_from(edge: EdgeSketch, source: NodeSketch, sketch: Sketch) -> Iterator
     if source.type is not None and source.type.is_end:
         yield Problem("EDGE_FROM_END", place, f"nothing follows after {source.id!r}, which is an end")
     elif source.id in sketch.beside:
-        told = f"{source.id!r} stands beside the graph (compensation or completion); no edge of it is ever taken"
+        told = f"{source.id!r} stands beside the graph; no edge of it is ever taken"
         yield Problem("EDGE_FROM_BESIDE", place, told)
 
 

@@ -1,0 +1,132 @@
+"""What people ask of a run besides signals: an answer to a task, a node by name. Deciding, like `kernel.decide`.
+
+An answer is checked against the view that was recorded before it is accepted. One that does not fit refuses the
+request and leaves the run as it is.
+"""
+
+from __future__ import annotations
+
+from perdure.errors import Conflict, InvalidInput, KeyReused, NotFound, TaskClosed, TooMuch
+from perdure.kernel.signal_ids import is_repeated, mark_of
+from perdure.kernel.sizes import measured
+from perdure.kernel.state import Activation, RunState
+from perdure.kernel.turn import Turn
+from perdure.model import commands as c
+from perdure.model import events as e
+from perdure.model.answers import check_answer, is_response
+from perdure.model.statuses import Phase
+from perdure.model.waits import ANSWERED
+
+RESPONSE = ":viewResponse"
+"""A signal of this name, after the id of a node, is an answer to its task."""
+
+
+def answer(turn: Turn, command: c.Answer) -> None:
+    content = mark_of(command.node, command.activation, command.response)
+    if is_repeated(turn.state, command.id, content, "answer"):
+        return
+    activation = addressed(turn.state, command)
+    if activation is not None:
+        _accept(turn, activation, command, content)
+
+
+def addressed(state: RunState, command: c.Answer) -> Activation | None:
+    """The open task that the answer is for, if it fits; None if it has been given before. Raises what stands against
+    it."""
+    found = [
+        id
+        for node, of_node in state.asking.items()
+        if command.node in (None, node)
+        for id in of_node
+        if command.activation in (None, id)
+    ]
+    if len(found) > 1:
+        raise Conflict(
+            f"{len(found)} tasks are open, and the answer does not say to which of them it belongs",
+            expected=f"one of {', '.join(str(id) for id in found[:10])}",
+            remedy="name the task",
+            run=state.run,
+        )
+    if not found:
+        if _was_given(state, command):
+            return None
+        raise _no_task(state, command)
+    activation = state.activations[found[0]]
+    task = activation.task
+    assert task is not None
+    try:
+        check_answer(task.view, command.response)
+    except InvalidInput:
+        if command.activation is None and _was_given(state, command):
+            return None  # it was meant for the task before this one
+        raise
+    return activation
+
+
+def _was_given(state: RunState, command: c.Answer) -> bool:
+    """Whether the last answer to such a task was this very one. With an id of its own it would be a new one."""
+    if command.id is not None:
+        return False
+    mark = mark_of(command.response)
+    return any(
+        known == mark and command.node in (None, node) and command.activation in (None, id)
+        for node, (id, known) in state.answered.items()
+    )
+
+
+def _no_task(state: RunState, command: c.Answer) -> Exception:
+    for node, (id, _) in state.answered.items():
+        if command.activation == id or (command.activation is None and command.node == node):
+            return TaskClosed(f"the task of {node} was answered before, and not like this", run=state.run, node=node)
+    if command.activation is not None and 0 < command.activation < state.next_activation:
+        return TaskClosed("the task is closed: it was answered, its time was up, or it was withdrawn", run=state.run)
+    which = f" at {command.node}" if command.node is not None else ""
+    return NotFound(f"no task is open{which}", run=state.run)
+
+
+def _accept(turn: Turn, activation: Activation, command: c.Answer, content: int) -> None:
+    state, task = turn.state, activation.task
+    assert task is not None
+    size, most = measured(command.response), state.limits.data
+    if size > most:
+        raise TooMuch(
+            f"an answer of {size} bytes; the run may hold {most}",
+            pointer="/response",
+            limit=most,
+            code_of_limit="LIMIT_DATA",
+        )
+    turn.emit(e.TaskAnswered(activation.id, command.response, command.by, command.id, content))
+    chosen = command.response["selectedOptions"].get(task.decided_by) if task.decided_by is not None else None
+    outcome = (task.outcomes or {}).get(chosen, ANSWERED) if isinstance(chosen, str) else ANSWERED
+    turn.program.completed(turn, activation, command.response, outcome, None, size)
+
+
+def as_answer(state: RunState, signal: c.Signal) -> c.Answer | None:
+    """A signal that has the name of a node whose task is open, or was answered, is an answer to it."""
+    name = signal.name.removesuffix(RESPONSE)
+    if signal.name in state.waiters:
+        return None
+    if name in state.asking or (name in state.answered and is_response(signal.payload)):
+        return c.Answer(signal.payload, node=name, id=signal.id)
+    return None
+
+
+def run_node(turn: Turn, command: c.RunNode) -> None:
+    state = turn.state
+    content = mark_of(command.node, command.parameters)
+    known = state.demands.get(command.id) if command.id is not None else None
+    if known is not None:
+        if known[0] != content:
+            raise KeyReused(
+                f"the id {command.id!r} was used before, for another request to this run",
+                pointer="/id",
+                remedy="give every request an id of its own",
+                run=state.run,
+            )
+        return
+    turn.program.demanded(turn, command.node, command.parameters, command.id, content)
+
+
+def task_of(state: RunState, id: int) -> Activation | None:
+    activation = state.activations.get(id)
+    return activation if activation is not None and activation.phase is Phase.PERSON else None
