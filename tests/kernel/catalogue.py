@@ -65,6 +65,7 @@ def _loop_options(config: Any) -> LoopOptions:
         add_signal=given.get("add"),
         close_signal=given.get("close"),
         cancel_rest=given.get("cancel_rest", True),
+        pause=given.get("pause", 0),
     )
 
 

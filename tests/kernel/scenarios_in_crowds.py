@@ -23,6 +23,16 @@ def loops() -> Rig:
 
 
 @scenario
+def loop_with_pauses() -> Rig:
+    nodes = {"l": {"type": "loop", "count": 2, "pause": 50}, "a": {"type": "step", "parent": "l"}, "e": "end"}
+    rig = small_run(nodes, "s>l l>e")
+    rig.complete("a", path="l.0")
+    rig.wake()
+    rig.complete("a", path="l.1")
+    return rig
+
+
+@scenario
 def skipped_items() -> Rig:
     nodes = {
         "l": {"type": "loop", "count": 2, "concurrency": 2, "on": "skip"},

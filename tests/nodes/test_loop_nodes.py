@@ -198,3 +198,45 @@ def test_a_long_list_of_results_can_be_looped_over_again() -> None:
     assert "$chunks" in result.outputs["l"]["results"]
     assert result.output["count"] == 700
     assert result.output["results"][:2] == [1001, 1001]
+
+
+def test_a_pause_between_iterations_is_a_timer_and_holds_nothing() -> None:
+    runner = PureRunner(
+        row(
+            node("loop", {"items": [1, 2, 3], "pause": "10s"}, "l"), node("json", {"data": "${item}"}, "b", parent="l")
+        ),
+        restart=True,
+    )
+    began = runner.now
+    run = runner.start()
+    assert run.status == "SLEEPING"
+    runner.go()
+    assert run.status == "COMPLETED"
+    assert runner.now - began == 20_000_000
+    assert run.output["count"] == 3
+
+
+def test_only_what_reaches_an_end_is_a_result_and_nulls_are_left_out() -> None:
+    body = [
+        node("conditional", {"condition": "item % 2 == 0", "output": "input"}, "even", parent="l"),
+        node("json", {"data": "${item}"}, "kept", parent="l"),
+        node("end", {}, "e", parent="l"),
+        node("json", {"data": "dropped"}, "odd", parent="l"),
+    ]
+    loop = node("loop", {"items": [1, 2, 3, 4], "results_from": "ends", "skip_null": True, "unwrap": True}, "l")
+    document = row(loop)
+    document["nodes"] += [{**each, "config": {**each["config"]}} for each in body]
+    document["nodes"][-1]["config"]["data"] = '"dropped"'
+    document["edges"] += [
+        {"source": "even", "target": "kept", "outcome": "true"},
+        {"source": "even", "target": "odd", "outcome": "false"},
+        {"source": "kept", "target": "e"},
+    ]
+    run = PureRunner(document, restart=True).run()
+    assert run.status == "COMPLETED", run.failure
+    assert run.output["results"] == [2, 4]
+
+
+def test_a_path_that_leads_nowhere_in_the_input_is_looked_for_in_what_is_given_besides() -> None:
+    given_besides = {"arrayPath": "order.lines", "also": {"order": {"lines": ["a", "b"]}}}
+    assert output(node("loop", given_besides, "l"), node("json", {"data": "${item}"}, "b", parent="l"))["count"] == 2

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import msgspec
 from pydantic import AliasChoices, Field, model_validator
 
-from perdure.expressions import Expression, Template, compile_expression
+from perdure.expressions import Expression, MissingPolicy, Template, compile_expression
 from perdure.model.failures import Failure
-from perdure.nodes.config import ExpressionText, NodeConfig, TemplateValue, expression, template
+from perdure.nodes.config import ExpressionText, NodeConfig, TemplateValue, template
 from perdure.programs.flow.graph import bare
 from perdure.programs.flow.nodetypes import Directive, Done, NodeType, Plan, Refuse
 
@@ -41,6 +41,14 @@ class ConditionalConfig(NodeConfig):
     logical_operator: Literal["AND", "OR"] = Field(
         "AND", validation_alias=AliasChoices("logicalOperator", "logical_operator"), title="Joined by"
     )
+    language: Literal["perdure", "gval"] = Field(
+        "perdure",
+        title="Rules",
+        description="`gval`: expressions follow the rules of that Go library; a path that leads nowhere is null.",
+    )
+    text: str | None = Field(
+        None, title="Text", description="What the output gives as `condition`. Without it, the condition as written."
+    )
     output: Literal["result", "input"] = Field(
         "result",
         title="Output",
@@ -69,15 +77,16 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepare(config: ConditionalConfig) -> Prepared:
+    missing: MissingPolicy = "gval" if config.language == "gval" else "error"
     rows = [
         Comparison(compile_expression(bare(row.left), missing="null"), row.operator, template(row.right))
-        if row.operator == "exists"
-        else Comparison(expression(row.left), row.operator, template(row.right))
+        if row.operator == "exists" and missing == "error"
+        else Comparison(compile_expression(bare(row.left), missing=missing), row.operator, template(row.right))
         for row in config.conditions
     ]
     joint = f" {config.logical_operator} "
-    text = config.condition or joint.join(_written(row) for row in config.conditions)
-    condition = expression(config.condition) if config.condition is not None else None
+    text = config.text or config.condition or joint.join(_written(row) for row in config.conditions)
+    condition = compile_expression(bare(config.condition), missing=missing) if config.condition is not None else None
     return Prepared(condition, rows, config.logical_operator == "AND", text, config.output == "input")
 
 

@@ -14,16 +14,19 @@ from perdure.model.values import Json
 PREFIX = "input"
 
 
-def find(path: Path, input: Json) -> Any:
-    """What the path leads to, or MISSING."""
+def find(path: Path, input: Json, also: Json = None) -> Any:
+    """What the path leads to, or MISSING. `also` is looked at last; a null in it is not there."""
     found = path.find(input)
     if found is not MISSING:
         return found
     if path.steps and path.steps[0] == PREFIX:
         return find(Path(path.steps[1:]), input)
     if isinstance(input, dict) and isinstance(input.get("data"), dict | list):
-        return path.find(input["data"])
-    return MISSING
+        found = path.find(input["data"])
+    if found is MISSING and also is not None:
+        found = path.find(also)
+        return MISSING if found is None else found
+    return found
 
 
 def carried(input: Json) -> dict[str, Any]:

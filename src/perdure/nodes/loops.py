@@ -143,7 +143,7 @@ class LoopConfig(NodeConfig):
         None,
         title="Also",
         description="An object in which `arrayPath` is looked for if it leads nowhere in the input.",
-        examples=[{"order": "${item}"}],
+        examples=[{"order": "${vars.order}"}],
     )
     add_signal: SignalName | None = Field(
         None,
@@ -250,9 +250,8 @@ def items_of(prepared: Prepared, moment: Plan) -> Iterate:
     elif prepared.items is not None:
         found = moment.resolve(prepared.items)
     elif prepared.path is not None and prepared.path.steps:
-        found = find(prepared.path, moment.input)
-        if found is MISSING and prepared.also is not None:
-            found = prepared.path.find(moment.resolve(prepared.also))
+        also = moment.resolve(prepared.also) if prepared.also is not None else None
+        found = find(prepared.path, moment.input, also)
         if found is MISSING:
             raise ValueError(f"`{prepared.path}` leads nowhere in the input")
     elif prepared.config.add_signal is not None and prepared.path is None:

@@ -142,16 +142,24 @@ class TransformConfig(NodeConfig):
     source: TemplateValue = Field(
         None, title="Source", description="What to transform. Without it, the node's input.", examples=["${vars.order}"]
     )
+    also: TemplateValue = Field(
+        None,
+        title="Also",
+        description="An object in which paths are looked for that lead nowhere in the input. Its nulls are absent.",
+        examples=[{"order": "${vars.order}"}],
+    )
 
 
 class Prepared(msgspec.Struct, frozen=True):
     operations: list[operations.Operation]
     source: Template | None
+    also: Template | None
 
 
 def prepare(config: TransformConfig) -> Prepared:
     source = template(config.source) if "source" in config.model_fields_set else None
-    return Prepared([PREPARERS[each.type](each.config) for each in config.operations], source)
+    also = template(config.also) if config.also is not None else None
+    return Prepared([PREPARERS[each.type](each.config) for each in config.operations], source, also)
 
 
 def _map(config: MapConfig) -> operations.Operation:
@@ -192,9 +200,10 @@ PREPARERS: dict[str, Callable[[Any], operations.Operation]] = {
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
     value = input_or(prepared.source, moment)
+    also = moment.resolve(prepared.also) if prepared.also is not None else None
     for number, operation in enumerate(prepared.operations):
         try:
-            value = operation.apply(value, moment)
+            value = operation.apply(value, moment, also)
         except ValueError as problem:
             where = f"operation {number + 1} ({operation.name}): {problem}"
             return Refuse(Failure("TRANSFORM_INVALID", where, details={"operation": number}))

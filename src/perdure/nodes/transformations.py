@@ -17,7 +17,7 @@ from perdure.programs.flow.nodetypes import Plan
 class Operation(Protocol):
     @property
     def name(self) -> str: ...
-    def apply(self, value: Json, moment: Plan) -> Json: ...
+    def apply(self, value: Json, moment: Plan, also: Json = None) -> Json: ...
 
 
 def parse_path(text: str) -> Path:
@@ -37,17 +37,17 @@ class Map(msgspec.Struct, frozen=True):
     keep: bool
     name: str = "map"
 
-    def apply(self, value: Json, moment: Plan) -> Json:
+    def apply(self, value: Json, moment: Plan, also: Json = None) -> Json:
         base = subject(value)
         if isinstance(base, list):
-            return [self._one(item, _object(item, f"item {index}")) for index, item in enumerate(base)]
+            return [self._one(item, _object(item, f"item {index}"), also) for index, item in enumerate(base)]
         if not isinstance(base, dict):
             base = value  # `data` may be a plain answer, as after a condition; its neighbours are mapped then
-        return self._one(value, _object(base, "the input"))
+        return self._one(value, _object(base, "the input"), also)
 
-    def _one(self, value: Json, base: dict[str, Any]) -> Json:
+    def _one(self, value: Json, base: dict[str, Any], also: Json) -> Json:
         result: Json = dict(base) if self.keep else {}
-        found = [(to, find(source, value)) for source, to, _ in self.pairs]
+        found = [(to, find(source, value, also)) for source, to, _ in self.pairs]
         for source, _, removed in self.pairs:
             if removed and self.keep:
                 result = source.remove(result)
@@ -65,8 +65,8 @@ class Extract(msgspec.Struct, frozen=True):
     """As a list, of one or none."""
     name: str = "extract"
 
-    def apply(self, value: Json, moment: Plan) -> Json:
-        found = find(self.path, value)
+    def apply(self, value: Json, moment: Plan, also: Json = None) -> Json:
+        found = find(self.path, value, also)
         if self.every:
             found = [] if found is MISSING else [found]
         elif found is MISSING:
@@ -85,7 +85,7 @@ class Select(msgspec.Struct, frozen=True):
     default: Any = MISSING
     name: str = "extract"
 
-    def apply(self, value: Json, moment: Plan) -> Json:
+    def apply(self, value: Json, moment: Plan, also: Json = None) -> Json:
         values = moment.query(self.path, value)
         if not values and isinstance(value, dict) and isinstance(value.get("data"), dict | list):
             values = moment.query(self.path, value["data"])
@@ -102,8 +102,8 @@ class Parse(msgspec.Struct, frozen=True):
     target: Path
     name: str = "parse"
 
-    def apply(self, value: Json, moment: Plan) -> Json:
-        text = find(self.source, value)
+    def apply(self, value: Json, moment: Plan, also: Json = None) -> Json:
+        text = find(self.source, value, also)
         if text is MISSING:
             raise ValueError(f"`{self.source}` leads nowhere")
         if not isinstance(text, str):
@@ -119,8 +119,8 @@ class Stringify(msgspec.Struct, frozen=True):
     target: Path
     name: str = "stringify"
 
-    def apply(self, value: Json, moment: Plan) -> Json:
-        found = find(self.source, value)
+    def apply(self, value: Json, moment: Plan, also: Json = None) -> Json:
+        found = find(self.source, value, also)
         if found is MISSING:
             raise ValueError(f"`{self.source}` leads nowhere")
         return _put(self.target, _base(value, self.target), encode_json(found).decode())
@@ -132,8 +132,8 @@ class Concat(msgspec.Struct, frozen=True):
     key: str
     name: str = "concat"
 
-    def apply(self, value: Json, moment: Plan) -> Json:
-        found = [find(source, value) for source in self.sources]
+    def apply(self, value: Json, moment: Plan, also: Json = None) -> Json:
+        found = [find(source, value, also) for source in self.sources]
         text = self.separator.join(_text(each) for each in found if each is not MISSING and each is not None)
         return {**_object(_base(value, None), "the input"), self.key: text}
 
