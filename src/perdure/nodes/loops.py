@@ -122,7 +122,7 @@ class LoopConfig(NodeConfig):
     pause: Duration | None = Field(
         None,
         title="Pause",
-        description="How long to rest between the end of an iteration and the next one. One at a time only.",
+        description="How long to rest before another iteration is begun; not before the first.",
         examples=["2s"],
     )
     unwrap: bool = Field(
@@ -169,8 +169,6 @@ class LoopConfig(NodeConfig):
             raise ValueError("the results and their number need different names")
         if self.add_signal is not None and (self.range is not None or isinstance(self.items, dict)):
             raise ValueError("items can be added to a list only")
-        if self.pause is not None and self.concurrency > 1:
-            raise ValueError("with a pause between iterations they run one at a time")
         if self.add_signal is not None and self.add_signal == self.close_signal:
             raise ValueError("the adding and the closing signal need different names")
         return self

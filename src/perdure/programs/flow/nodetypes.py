@@ -127,7 +127,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     cancel_rest: bool = True
     """Once the loop has the results that it needs, what still runs is withdrawn; otherwise it goes on unheeded."""
     pause: int = 0
-    """Microseconds between the end of one iteration and the beginning of the next."""
+    """Microseconds to rest before another iteration is begun."""
     unwrap: bool = False
     """Of a result that is an object with a field `data`, only that is kept."""
     skip_null: bool = False

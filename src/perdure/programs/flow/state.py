@@ -152,13 +152,13 @@ class LoopState(msgspec.Struct, omit_defaults=True, gc=False):
         return self.open_ended and not (self.running or self.closing or self.has_next())
 
     def is_hungry(self) -> bool:
-        if self.closing or self.resting:
+        if self.closing:
             return False
         enough = self.need is not None and self.count >= self.need
         return (
             (enough and not self.satisfied)
             or self.is_over()
-            or (len(self.running) < self.concurrency and self.has_next())
+            or (len(self.running) < self.concurrency and self.has_next() and not self.resting)
         )
 
 
