@@ -41,9 +41,8 @@ def failure_of(fault: monty.MontyError, script: Script, limits: ScriptLimits) ->
             return ActivationError("SCRIPT_SYNTAX", **_placed(line, told))
         if kind in _NAMES:
             return ActivationError("SCRIPT_NAME", **_placed(line, said))
-        if kind == "Exception" and script.language == "groovy":
-            kind, _, rest = said.partition(": ")
-            said = rest or said
+        if kind in ("Exception", "RuntimeError") and script.language == "groovy" and ": " in said:
+            kind, _, said = said.partition(": ")  # the names of Java's exceptions stand in the text
         told = f"{kind}: {said}" if said else kind
         return ActivationError("SCRIPT_RUNTIME", **_placed(line, told, exception=kind))
     return ActivationError("SCRIPT_CRASHED", "the sandbox could not run the script", retryable=True)

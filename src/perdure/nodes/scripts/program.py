@@ -6,50 +6,52 @@ and a small value that holds another many times over is written out there, under
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final
 
-GIVEN: Final = "_perdure_given"
 PREFIX: Final = "_perdure"
+GIVEN: Final = "_perdure_given"
 
-_HEAD: Final = """\
-from json import dumps as _perdure_dumps, loads as _perdure_loads
-_perdure_format, _perdure_repr, _perdure_str = format, repr, str
-def _perdure_text(*parts):
-    return "".join(parts)
+_HEAD: Final = "from json import dumps as _perdure_dumps, loads as _perdure_loads\n"
+HEAD_LINES: Final = _HEAD.count("\n")
+
+_PLAIN: Final = """\
+from decimal import Decimal as _perdure_decimal
+from datetime import date as _perdure_date, time as _perdure_time, timedelta as _perdure_span
 def _perdure_plain(value):
     if isinstance(value, dict):
         return {key: _perdure_plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, set, frozenset)):
         return [_perdure_plain(item) for item in value]
+    if isinstance(value, _perdure_decimal):
+        return int(value) if value == int(value) else float(value)
+    if isinstance(value, (_perdure_date, _perdure_time)):
+        return value.isoformat()
+    if isinstance(value, _perdure_span):
+        return value.total_seconds()
     if value is None or isinstance(value, (str, int, float)):
         return value
-    if isinstance(value, (set, frozenset)):
-        return [_perdure_plain(item) for item in value]
-    from decimal import Decimal
-    from datetime import date, datetime, time, timedelta
-    if isinstance(value, Decimal):
-        return int(value) if value == int(value) else float(value)
-    if isinstance(value, (datetime, date, time)):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
     raise TypeError("the value of a script is JSON, but there is a " + type(value).__name__ + " in it")
-def _perdure_finish(value, most):
-    try:
-        text = _perdure_dumps(value, ensure_ascii=False, allow_nan=False)
-    except TypeError:
-        text = _perdure_dumps(_perdure_plain(value), ensure_ascii=False, allow_nan=False)
-    return text if len(text) <= most else len(text)
+_perdure_value = _perdure_plain(_perdure_value)
 """
-HEAD_LINES: Final = _HEAD.count("\n")
 
 
-def finished(program: str, call: str, parameters: Iterable[str], given: Iterable[str], most: int) -> str:
-    """The whole program: its last line is an expression, the result as JSON text or, if it is too long, its length."""
-    given = sorted(given)
-    lines = [f"{GIVEN} = _perdure_loads({GIVEN})"]
-    lines += [f"{name} = {GIVEN}[{name!r}]" for name in given]
+def finished(program: str, call: str, parameters: Collection[str], given: Collection[str], most: int) -> str:
+    """The whole program. Its last line is an expression: the result as JSON text or, if it is too long, its length."""
+    lines = [program]
+    if given:
+        lines.append(f"{GIVEN} = _perdure_loads({GIVEN})")
+    lines += [f"{name} = {GIVEN}[{name!r}]" for name in sorted(given)]
     arguments = ", ".join(f"{name}={name}" for name in parameters if name in given)
-    lines.append(f"_perdure_finish({call or f'_perdure_script({arguments})'}, {most})")
-    return f"{_HEAD}{program}\n" + "\n".join(lines) + "\n"
+    lines.append(f"_perdure_value = {call or f'_perdure_script({arguments})'}")
+    return _HEAD + "\n".join(lines) + _result(most)
+
+
+def made_plain(most: int) -> str:
+    """What makes JSON of dates, decimals, tuples and sets, for the few scripts that give such: fed after `finished`."""
+    return _PLAIN + _result(most)
+
+
+def _result(most: int) -> str:
+    written = "_perdure_dumps(_perdure_value, ensure_ascii=False, allow_nan=False)"
+    return f"\n_perdure_text if len(_perdure_text := {written}) <= {most} else len(_perdure_text)\n"

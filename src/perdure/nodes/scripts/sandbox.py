@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
@@ -9,7 +11,7 @@ import pydantic_monty as monty
 
 from perdure.nodes.scripts.failures import failure_of, too_much
 from perdure.nodes.scripts.limits import ScriptLimits
-from perdure.nodes.scripts.program import GIVEN
+from perdure.nodes.scripts.program import GIVEN, made_plain
 from perdure.nodes.scripts.script import Script
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -17,6 +19,12 @@ _PRINTED: Final = 4_096
 """Characters of what a script prints that are kept."""
 _GRACE: Final = 0.5
 """Seconds after which a worker that does not notice its script's time limit is killed."""
+
+_SETTLING: Final = 0.2
+
+atexit.register(time.sleep, _SETTLING)
+"""The pool's own threads let go of Python objects a moment after they have answered. One that does so while the
+interpreter is being taken down aborts the process, after all was well."""
 
 
 class Sandbox:
@@ -48,12 +56,24 @@ class Sandbox:
         printed = _Printed()
         try:
             async with self._pool.checkout(limits=limits, os_policy=policy) as session:
-                found = await session.feed_run(program, inputs={GIVEN: given}, print_callback=printed)
+                try:
+                    found = await session.feed_run(program, inputs={GIVEN: given}, print_callback=printed)
+                except monty.MontyRuntimeError as fault:
+                    if not _is_result_unwritable(fault, program):
+                        raise
+                    found = await session.feed_run(made_plain(allowed.output), print_callback=printed)
         except monty.MontyError as fault:
             raise failure_of(fault, script, allowed) from None
         if not isinstance(found, str):
             raise too_much("output", allowed, found=found)
         return found, printed.text
+
+
+def _is_result_unwritable(fault: monty.MontyRuntimeError, program: str) -> bool:
+    """Whether the script itself has ended, and only its value is not JSON yet."""
+    frames = fault.traceback()
+    is_last = len(frames) == 1 and frames[0].line == program.count("\n")
+    return is_last and isinstance(fault.exception(), TypeError)
 
 
 class _Printed:
