@@ -27,6 +27,7 @@ from perdure.nodes.catalogue import builtin_types
 from perdure.nodes.handlers import builtin_handlers
 from perdure.nodes.outgoing.policy import OutgoingSettings
 from perdure.nodes.outgoing.reading import outgoing_settings
+from perdure.nodes.scripts.pool import ScriptSettings, script_settings
 from perdure.nodes.toolbox import Toolbox
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Active, Summary, Version
@@ -143,13 +144,14 @@ class Perdure:
         observer: Observer | None = None,
         secrets: Mapping[str, str] | None = None,
         outgoing: OutgoingSettings | None = None,
+        scripts: ScriptSettings | None = None,
     ) -> None:
         self.store = store
         self.namespace = namespace
         self.steps = Steps()
         self.catalogue = builtin_types()
         self.secrets: Secrets = GivenSecrets(secrets, os.environ)
-        self.tools = Toolbox(self.secrets, outgoing)
+        self.tools = Toolbox(self.secrets, outgoing, scripts)
         self.handlers: dict[str, HandlerSpec] = builtin_handlers(self.steps, self.tools)
         self._clock = clock
         self._engine_settings = engine_settings
@@ -206,6 +208,7 @@ class Perdure:
             observer=observer,
             secrets=secrets,
             outgoing=outgoing_settings(settings),
+            scripts=script_settings(settings),
         )
 
     async def __aenter__(self) -> Self:

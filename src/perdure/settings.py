@@ -60,6 +60,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     http_clients: str = ""
     """Clients that fetch tokens for calls, by name, as JSON:
     `{"billing": {"token_url": "https://…", "client_id": "perdure", "secret": "BILLING_SECRET"}}`"""
+    script_workers: Annotated[int, Meta(ge=0, le=1_024)] = 0
+    """Processes that run scripts; 0 is one for each processor. They start with the first script."""
+    script_seconds: Seconds = 1.0
+    """How long a script may run that says nothing about it."""
+    script_longest_seconds: Seconds = 30.0
+    """How long a script may ask for."""
+    script_memory: Annotated[int, Meta(ge=1, le=65_536)] = 64
+    """Mebibytes that the values of a script may take that says nothing about it."""
+    script_most_memory: Annotated[int, Meta(ge=1, le=65_536)] = 512
+    """Mebibytes that a script may ask for."""
+    script_output_bytes: Annotated[int, Meta(ge=1, le=1_073_741_824)] = 4_194_304
+    """The longest value, as JSON, that a script may give."""
     log_level: Level = "INFO"
     """From which level on `perdure dev` reports on standard error; small letters will do."""
 

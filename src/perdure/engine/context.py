@@ -127,6 +127,11 @@ class ActivationContext:
         return found
 
     @property
+    def shared_bindings(self) -> Mapping[str, Any]:
+        """The same, but the run's own values: for those who only pass them on. They must not be changed."""
+        return self._bindings or _NOTHING
+
+    @property
     def thread(self) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self._own("thread", self._thread)
         return found

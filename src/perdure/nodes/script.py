@@ -112,7 +112,7 @@ async def execute(ctx: ActivationContext, scripts: Scripts) -> Result:
     limits = scripts.limits(seconds, None if config.memory is None else config.memory * MEBIBYTE)
     value = await scripts.run(
         _compiled(config),
-        ctx.bindings,
+        ctx.shared_bindings,
         now=ctx.scheduled_at,
         seed=seed_of(ctx.key),
         limits=limits,

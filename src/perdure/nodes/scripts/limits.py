@@ -21,8 +21,8 @@ class ScriptLimits(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 1.0
     memory: int = 64 * MEBIBYTE
     """Bytes that the values of the script may take."""
-    output: int = MEBIBYTE
-    """Bytes of the result, as JSON."""
+    output: int = 4 * MEBIBYTE
+    """Characters of the result, as JSON."""
 
     def within(self, most: ScriptLimits) -> ScriptLimits:
         """No more of anything than `most` has."""

@@ -20,6 +20,7 @@ from perdure.nodes.scripts.bindings import pruned
 from perdure.nodes.scripts.limits import MEBIBYTE, ScriptLimits
 from perdure.nodes.scripts.program import finished
 from perdure.nodes.scripts.script import Script
+from perdure.settings import Settings
 
 if TYPE_CHECKING:
     from perdure.nodes.scripts.sandbox import Sandbox
@@ -32,10 +33,25 @@ class ScriptSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Processes; 0: one for each processor."""
     limits: ScriptLimits = ScriptLimits()
     """Of a script that names none of its own."""
-    most: ScriptLimits = ScriptLimits(seconds=30.0, memory=512 * MEBIBYTE, output=10 * MEBIBYTE)
+    most: ScriptLimits = ScriptLimits(seconds=30.0, memory=512 * MEBIBYTE)
     """What a script may ask for."""
     uses: int = 1_000
     """Scripts after which a worker is replaced."""
+
+
+def script_settings(settings: Settings) -> ScriptSettings:
+    """From those of the process."""
+    usual = ScriptLimits(
+        seconds=settings.script_seconds,
+        memory=settings.script_memory * MEBIBYTE,
+        output=settings.script_output_bytes,
+    )
+    most = ScriptLimits(
+        seconds=max(settings.script_seconds, settings.script_longest_seconds),
+        memory=max(settings.script_memory, settings.script_most_memory) * MEBIBYTE,
+        output=settings.script_output_bytes,
+    )
+    return ScriptSettings(workers=settings.script_workers, limits=usual, most=most)
 
 
 class Scripts:

@@ -54,4 +54,4 @@ def made_plain(most: int) -> str:
 
 def _result(most: int) -> str:
     written = "_perdure_dumps(_perdure_value, ensure_ascii=False, allow_nan=False)"
-    return f"\n_perdure_text if len(_perdure_text := {written}) <= {most} else len(_perdure_text)\n"
+    return f"\n_perdure_json if len(_perdure_json := {written}) <= {most} else len(_perdure_json)\n"

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import warnings
 
+import msgspec
+
 from perdure.model.problems import Problem
 from perdure.nodes.scripts import refusals, rewriting
 from perdure.nodes.scripts.names import Names
@@ -23,18 +25,26 @@ def check_python(source: str) -> tuple[Written | None, list[Problem]]:
     if tree is None:
         assert problem is not None
         return None, [problem]
+    names = None
     problems = list(refusals.of(tree))
-    if problems:
-        return None, problems
-    names = Names(tree)
-    problems = list(refusals.of_names(names))
-    if problems:
-        return None, problems
+    if not problems:
+        names = Names(tree)
+        problems = list(refusals.of_names(names))
+    if names is None or problems:
+        return None, [_in_characters(each, source) for each in problems]
     found = readings(tree, names)
     lines, above = rewriting.rewritten(source, tree, found, names)
     origins = [0] * (HEAD_LINES + above) + list(range(1, len(lines) - above + 1))
     required = {name: place for name, place in names.outside.items() if name not in names.optional}
     return Written("\n".join(lines), "", names.parameters, required, found.reads, origins), []
+
+
+def _in_characters(problem: Problem, source: str) -> Problem:
+    """The parser counts columns in bytes."""
+    assert problem.line is not None
+    assert problem.column is not None
+    before = source.split("\n")[problem.line - 1].encode()[: problem.column - 1]
+    return msgspec.structs.replace(problem, column=len(before.decode(errors="ignore")) + 1)
 
 
 def _parsed(source: str) -> tuple[ast.Module | None, Problem | None]:

@@ -17,8 +17,8 @@ RESULT: Final = "result"
 """The variable whose value is the script's, if it neither returns nor ends with an expression."""
 
 _OF_TEXTS: Final = (
-    f'def {PREFIX}_text(*parts): return "".join(parts)\n'
-    f"{PREFIX}_format, {PREFIX}_repr, {PREFIX}_str = format, repr, str"
+    f'def {PREFIX}_text(*parts): return "".join(parts)',
+    f"{PREFIX}_format, {PREFIX}_repr, {PREFIX}_str = format, repr, str",
 )
 _CONVERSIONS: Final = {ord("s"): "str", ord("r"): "repr", ord("a"): "repr"}
 
@@ -42,12 +42,11 @@ def rewritten(source: str, tree: ast.Module, found: Readings, names: Names) -> t
         for name in dotted
     ]
     if unreliable:
-        above.append(_OF_TEXTS)
+        above += _OF_TEXTS
     above.append(f"def {PREFIX}_script({', '.join(f'{name}=None' for name in names.parameters)}):")
     in_texts = _continued(tree)
     lines = edits.applied().split("\n")
     body = [line if number in in_texts else f" {line}" for number, line in enumerate(lines, 1)]
-    above = "\n".join(above).split("\n")
     return [*above, *body, *closing], len(above)
 
 

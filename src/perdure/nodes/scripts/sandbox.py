@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import time
 from datetime import UTC, datetime, timedelta
@@ -54,6 +55,8 @@ class Sandbox:
             "sleep": "zero",
         }
         printed = _Printed()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             async with self._pool.checkout(limits=limits, os_policy=policy) as session:
                 try:
@@ -61,9 +64,13 @@ class Sandbox:
                 except monty.MontyRuntimeError as fault:
                     if not _is_result_unwritable(fault, program):
                         raise
-                    found = await session.feed_run(made_plain(allowed.output), print_callback=printed)
+                    left = max(_GRACE, allowed.seconds - (loop.time() - began))
+                    async with asyncio.timeout(left):
+                        found = await session.feed_run(made_plain(allowed.output), print_callback=printed)
         except monty.MontyError as fault:
             raise failure_of(fault, script, allowed) from None
+        except TimeoutError:
+            raise too_much("time", allowed) from None
         if not isinstance(found, str):
             raise too_much("output", allowed, found=found)
         return found, printed.text
