@@ -182,6 +182,10 @@ FAILURES: dict[str, Words] = {
     ),
     "DEFINITION_INVALID": ("The id of the flow to call is no text.", "Mend the template."),
     "DURATION_INVALID": ("A computed duration is none.", "Give seconds, or text such as `30s`."),
+    "VIEW_INVALID": (
+        "What was made for a person to see is no view, or a time of the task is none.",
+        "Look at the place that the message names, and at what its template or script gave.",
+    ),
     "SLEEP_INVALID": (
         "A computed duration, date or time zone is none.",
         "Durations as `2d`, dates in ISO 8601, zones by IANA name.",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from perdure.nodes import (
+    approval,
     conditional,
     continue_as_new,
     delay,
     end,
     fail,
     group,
+    instruction,
     json_array,
     json_to_csv,
     json_value,
@@ -47,6 +49,8 @@ _TYPES: tuple[NodeType, ...] = (
     delay.TYPE,
     sleep.TYPE,
     wait_for_signal.TYPE,
+    instruction.TYPE,
+    approval.TYPE,
     wait_for_event.TYPE,
     json_value.TYPE,
     json_array.TYPE,

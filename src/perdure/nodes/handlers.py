@@ -5,7 +5,7 @@ from __future__ import annotations
 from perdure.authoring.steps import Steps
 from perdure.engine.handlers import HandlerSpec, Lack
 from perdure.model.values import Json
-from perdure.nodes import json_to_csv, python, script
+from perdure.nodes import instruction, json_to_csv, python, script
 from perdure.nodes.toolbox import Toolbox
 
 
@@ -19,5 +19,6 @@ def builtin_handlers(steps: Steps, tools: Toolbox) -> dict[str, HandlerSpec]:
     return {
         python.TYPE.name: HandlerSpec(steps.call, steps.is_blocking, kind=python.TYPE.kind.value, lacks=lacks),
         json_to_csv.TYPE.name: json_to_csv.HANDLER,
+        instruction.TYPE.name: HandlerSpec(lambda ctx: instruction.execute(ctx, tools.scripts), kind="isolated"),
         script.TYPE.name: HandlerSpec(lambda ctx: script.execute(ctx, tools.scripts), kind=script.TYPE.kind.value),
     }

@@ -62,6 +62,7 @@ class Names(Mapping[str, Reader]):
         if keys is None or "error" in keys:
             found = {**_error(sight), **found}
         reads = EVERYTHING if keys is None else [(GLOBAL, key) for key in keys]
+        found |= sight.state.body.selected
         found |= sight._replace(reads=reads).outputs(GLOBAL)
         found |= sight.state.body.vars.get(ATTACHED) or {}
         found.pop(START, None)

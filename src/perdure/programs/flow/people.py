@@ -39,9 +39,9 @@ def remind(graph: Graph, turn: Turn, activation: Activation, kind: str) -> None:
         moment = Moment(graph, turn, turn.state.body.scopes[activation.scope], told_of(activation, kind), turn.at)
         taken = []
         for place in _places(node, kind):
-            when = node.outs[place].when
+            when, names = node.outs[place].when, graph.names
             try:
-                if when is None or moment.evaluate(when):
+                if when is None or (moment.evaluate(when) if names is None else moment.holds(when, names)):
                     taken.append(place)
             except PerdureError:
                 continue
