@@ -238,6 +238,36 @@ FAILURES: dict[str, Words] = {
         "A script that chooses gave none of its `outcomes`.",
         "Give one of their names, or {outcome, output}.",
     ),
+    "MAIL_INVALID": (
+        "What a mail was to be made of is not fit for one: no address, a line break in a header, too many bytes.",
+        "The message names the field; mend the template or the data.",
+    ),
+    "MAIL_NOT_CONFIGURED": (
+        "No mail server, or no sender, is configured. `details.remedy` names the setting.",
+        "Set it, then `retry` the run.",
+    ),
+    "MAIL_UNREACHABLE": (
+        "The mail server cannot be reached, or not safely. Tried again.",
+        "Look at the server and at `smtp_url`; when it is back, `retry` the run.",
+    ),
+    "MAIL_DEFERRED": (
+        "The mail server put it off, for all recipients or for `details.deferred`. Tried again, for these alone.",
+        "Greylisting passes; a full mailbox may not. `retry` the run later.",
+    ),
+    "MAIL_REJECTED": (
+        "The mail server refused it for good; `details.code` and the message are the server's.",
+        "Mend the address, the sender or the password, then `retry` the run.",
+    ),
+    "SLACK_INVALID": ("The computed text, blocks or channel is not fit to be posted.", "Mend the template."),
+    "SLACK_NOT_CONFIGURED": (
+        "There is no secret of the name that stands for the webhook or the token.",
+        "Set it, then `retry` the run.",
+    ),
+    "SLACK_UNAVAILABLE": ("Slack asked to wait, or had a fault of its own. Tried again.", "Later, `retry` the run."),
+    "SLACK_REJECTED": (
+        "Slack refused the message; `details.answer` is what it said. Or the webhook is none of Slack's.",
+        "Mend the webhook, the token or the channel; add the host to `slack_hosts`.",
+    ),
     "MESSAGE_INVALID": ("The computed type of a message is no text.", "Mend the template."),
 }
 

@@ -25,6 +25,7 @@ from perdure.model.statuses import Status
 from perdure.model.values import Json, check_name
 from perdure.nodes.catalogue import builtin_types
 from perdure.nodes.handlers import builtin_handlers
+from perdure.nodes.mail.servers import MailSettings, mail_settings
 from perdure.nodes.outgoing.policy import OutgoingSettings
 from perdure.nodes.outgoing.reading import outgoing_settings
 from perdure.nodes.scripts.pool import ScriptSettings, script_settings
@@ -145,13 +146,14 @@ class Perdure:
         secrets: Mapping[str, str] | None = None,
         outgoing: OutgoingSettings | None = None,
         scripts: ScriptSettings | None = None,
+        mail: MailSettings | None = None,
     ) -> None:
         self.store = store
         self.namespace = namespace
         self.steps = Steps()
         self.catalogue = builtin_types()
         self.secrets: Secrets = GivenSecrets(secrets, os.environ)
-        self.tools = Toolbox(self.secrets, outgoing, scripts)
+        self.tools = Toolbox(self.secrets, outgoing, scripts, mail)
         self.handlers: dict[str, HandlerSpec] = builtin_handlers(self.steps, self.tools)
         self._clock = clock
         self._engine_settings = engine_settings
@@ -209,6 +211,7 @@ class Perdure:
             secrets=secrets,
             outgoing=outgoing_settings(settings),
             scripts=script_settings(settings),
+            mail=mail_settings(settings),
         )
 
     async def __aenter__(self) -> Self:

@@ -72,6 +72,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Mebibytes that a script may ask for."""
     script_output_bytes: Annotated[int, Meta(ge=1, le=1_073_741_824)] = 4_194_304
     """The longest value, as JSON, that a script may give."""
+    smtp_url: str = ""
+    """The server that mails are sent through: `smtp://user@mail.example:587?tls=starttls&secret=SMTP_PASSWORD`. `tls`
+    is `starttls`, `implicit` (port 465) or `none`; `secret` names the secret with the password, else `smtp-password`;
+    `cafile` is a file of certificates to trust. Certificates are checked unless `verify=no`."""
+    smtp_url_resend: str = ""
+    """The same for mails whose provider is `resend`. Without it, `smtp_url`."""
+    smtp_url_mailgun: str = ""
+    """The same for mails whose provider is `mailgun`."""
+    smtp_url_ses: str = ""
+    """The same for mails whose provider is `ses`."""
+    mail_from: str = ""
+    """Who sends mails whose node does not say: `Perdure <perdure@example.com>`."""
+    mail_domain: str = ""
+    """The domain of Message-IDs, the same for all processes. Without it, that of the sender."""
+    mail_seconds: Seconds = 60.0
+    """How long a mail server may take for one answer."""
+    mail_connections: Annotated[int, Meta(ge=1, le=100)] = 2
+    """Connections that a namespace keeps to one mail server; mails beyond it wait for one."""
+    mail_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 26_214_400
+    """The largest mail, attachments included as they are sent."""
+    slack_hosts: str = "hooks.slack.com, hooks.slack-gov.com, slack.com"
+    """Hosts that messages to Slack may go to; others that understand the same may be added."""
     log_level: Level = "INFO"
     """From which level on `perdure dev` reports on standard error; small letters will do."""
 

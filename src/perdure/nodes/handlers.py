@@ -5,7 +5,7 @@ from __future__ import annotations
 from perdure.authoring.steps import Steps
 from perdure.engine.handlers import HandlerSpec, Lack
 from perdure.model.values import Json
-from perdure.nodes import instruction, json_to_csv, python, script
+from perdure.nodes import email, instruction, json_to_csv, python, script, slack
 from perdure.nodes.toolbox import Toolbox
 
 
@@ -21,4 +21,6 @@ def builtin_handlers(steps: Steps, tools: Toolbox) -> dict[str, HandlerSpec]:
         json_to_csv.TYPE.name: json_to_csv.HANDLER,
         instruction.TYPE.name: HandlerSpec(lambda ctx: instruction.execute(ctx, tools.scripts), kind="isolated"),
         script.TYPE.name: HandlerSpec(lambda ctx: script.execute(ctx, tools.scripts), kind=script.TYPE.kind.value),
+        email.TYPE.name: email.handler(tools),
+        slack.TYPE.name: slack.handler(tools),
     }

@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from perdure.nodes.mail.servers import MailSettings
 from perdure.nodes.outgoing.policy import OutgoingSettings
 from perdure.nodes.scripts import Scripts
 from perdure.nodes.scripts.pool import ScriptSettings
 from perdure.ports.secrets import Secrets
 
 if TYPE_CHECKING:
+    from perdure.nodes.mail.posting import PostOffice
     from perdure.nodes.outgoing.client import HttpClient
 
 
 class Toolbox:
     def __init__(
-        self, secrets: Secrets, outgoing: OutgoingSettings | None = None, scripts: ScriptSettings | None = None
+        self,
+        secrets: Secrets,
+        outgoing: OutgoingSettings | None = None,
+        scripts: ScriptSettings | None = None,
+        mail: MailSettings | None = None,
     ) -> None:
         self.secrets = secrets
         self.outgoing = outgoing or OutgoingSettings()
         self._http: HttpClient | None = None
+        self._mail_settings = mail or MailSettings()
+        self._mail: PostOffice | None = None
         self._closers: list[Callable[[], Awaitable[None]]] = []
         self._script_settings = scripts or ScriptSettings()
         self._scripts: Scripts | None = None
@@ -53,6 +61,21 @@ class Toolbox:
         scripts, self._scripts = self._scripts, None
         if scripts is not None:
             await scripts.close()
+
+    @property
+    def mail(self) -> PostOffice:
+        """For every mail."""
+        if self._mail is None:
+            from perdure.nodes.mail.posting import PostOffice
+
+            self._mail = PostOffice(self._mail_settings, self.secrets)
+            self.on_close(self._forget_mail)
+        return self._mail
+
+    async def _forget_mail(self) -> None:
+        office, self._mail = self._mail, None
+        if office is not None:
+            await office.close()
 
     def on_close(self, closer: Callable[[], Awaitable[None]]) -> None:
         """To be called when the application ends, in the reverse order."""
