@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from perdure.model import commands as c
 from perdure.model import effects as fx
 from perdure.model import events as e
@@ -72,6 +74,26 @@ def test_a_node_that_may_run_only_once_fails_instead_of_being_repeated() -> None
     rig.tell(c.TakeOver())
     assert rig.failure.code == "OUTCOME_UNKNOWN"
     assert rig.state.final == "FAILED"
+
+
+@pytest.mark.parametrize("code", ["OUTCOME_UNKNOWN", "TIMEOUT"])
+def test_a_node_that_may_run_only_once_is_not_tried_again_after_an_unknown_outcome(code: str) -> None:
+    retry = {"attempts": 3, "initial": 1}
+    rig = Rig(flow({"s": "start", "a": {"type": "step", "at_most_once": True, "retry": retry}}, "s>a"))
+    rig.fail("a", code, retryable=True)
+    assert (rig.state.final, rig.failure.code) == ("FAILED", code)
+    rig = Rig(flow({"s": "start", "a": {"type": "step", "retry": retry}}, "s>a"))
+    rig.fail("a", code, retryable=True)
+    assert rig.state.final is None
+
+
+def test_a_run_of_before_tries_again_as_it_did() -> None:
+    retry = {"attempts": 3, "initial": 1}
+    rig = Rig(flow({"s": "start", "a": {"type": "step", "at_most_once": True, "retry": retry}}, "s>a"), started=False)
+    rig.kernel.program.semantics = 2
+    rig.tell(rig.begin)
+    rig.fail("a", "TIMEOUT", retryable=True)
+    assert rig.state.final is None
 
 
 def test_others_are_not_disturbed_when_one_may_run_only_once() -> None:

@@ -26,7 +26,7 @@ from perdure.kernel.winding import close_run, fail_run, wind_up
 from perdure.model import commands as c
 from perdure.model import events as e
 from perdure.model.effects import Continue
-from perdure.model.failures import Failure
+from perdure.model.failures import UNKNOWN_OUTCOMES, Failure
 from perdure.model.statuses import Phase
 from perdure.model.waits import ESCALATION, REMINDER
 
@@ -101,7 +101,13 @@ def fail_attempt(turn: Turn, activation: Activation, failure: Failure, output: A
     failure = failure.at_node(activation.node)
     policy = turn.program.retry_policy(state, activation)
     tries = activation.attempt - activation.tries_before
-    if failure.retryable and tries < policy.attempts and (state.closing is None or activation.detached):
+    may_repeat = (
+        state.semantics < 3
+        or failure.code not in UNKNOWN_OUTCOMES
+        or not turn.program.is_at_most_once(state, activation)
+    )
+    is_open = state.closing is None or activation.detached
+    if failure.retryable and tries < policy.attempts and is_open and may_repeat:
         pause = pause_before(policy, tries + 1, state.seed, activation.id)
         if failure.retry_after is not None:
             pause = max(pause, failure.retry_after)

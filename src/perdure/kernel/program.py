@@ -24,12 +24,13 @@ from perdure.model.waits import AnyWait
 if TYPE_CHECKING:
     from perdure.kernel.turn import Turn
 
-SEMANTICS = 2
+SEMANTICS = 3
 """Raised with every change of the rules, the kernel's or a program's; a run keeps the number that it began with.
 
 1  release 0.1
 2  the failure of a child says where in the child, and why; a signal that nobody waits for and that nobody can take
    later is not kept; the failure of a run says what was undone and what could not be
+3  an attempt of an `at_most_once` node that ends with an unknown outcome is its last one
 """
 
 ProgramApplier = Callable[[RunState, Any, int, Activation | None], None]
