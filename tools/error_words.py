@@ -343,6 +343,15 @@ PROBLEMS: dict[str, Words] = {
         "If that is not meant, lead a `nextNode` to it.",
     ),
     "NODE_TYPE_UNKNOWN": ("There is no such node type here.", "Correct it; `expected` lists those that there are."),
+    "PART_UNKNOWN": (
+        "A stored node definition or script that the document uses is not there, or has no such version.",
+        "Save and publish it first, or correct the name or the version.",
+    ),
+    "PART_DEPTH": ("Stored parts use one another in a circle, or too deep.", "Break the circle."),
+    "PART_NOT_CHECKED": (
+        "A stored part cannot be looked at where the document is checked; a warning.",
+        "Nothing: it is checked when the document is saved.",
+    ),
     "NO_EFFECT": ("A field that means nothing to a node without a handler.", "Remove it."),
     "OUTCOME_UNKNOWN": ("An edge names an outcome that its node never has.", "`expected` lists those that it has."),
     "COMPENSATE_UNKNOWN": ("`compensate` names a node that there is not.", "Correct the id."),

@@ -68,6 +68,7 @@ RUN = {
     "output": "of a run that is COMPLETED",
     "failure": "of one that FAILED, was CANCELLED or TIMED_OUT: `code`, `message`, `node`, `details`",
     "events": "how many its log has",
+    "pins": "which versions of stored parts it keeps; null if it uses none",
 }
 
 VERSION = {

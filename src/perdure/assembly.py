@@ -21,6 +21,7 @@ from perdure.errors import SettingsInvalid
 from perdure.kernel.kernel import Kernel
 from perdure.model.events import Recorded
 from perdure.model.policies import Limits
+from perdure.model.references import Word
 from perdure.model.statuses import Status
 from perdure.model.values import Json, check_name
 from perdure.nodes.catalogue import builtin_types
@@ -31,13 +32,15 @@ from perdure.nodes.outgoing.reading import outgoing_settings
 from perdure.nodes.scripts.pool import ScriptSettings, script_settings
 from perdure.nodes.toolbox import Toolbox
 from perdure.ports.clock import Clock
-from perdure.ports.definitions import Active, Summary, Version
+from perdure.ports.definitions import Active, Linked, Summary, Version
 from perdure.ports.runs import RunFilter
 from perdure.ports.secrets import Secrets
 from perdure.ports.store import Store
 from perdure.programs.flow.nodetypes import NodeType
 from perdure.programs.flow.program import FlowProgram
+from perdure.service.checking import check_linked
 from perdure.service.definitions import DefinitionService
+from perdure.service.lookups import LookupService
 from perdure.service.parts import PartService
 from perdure.service.runs import RunService, RunView, check_version
 from perdure.settings import Settings
@@ -164,7 +167,7 @@ class Perdure:
     def _assemble(self) -> None:
         """Everything that needs an open store."""
         store = self.store
-        self.library = Library(store.definitions, dict.fromkeys(BY_KIND, self._compile))
+        self.library = Library(store.definitions, dict.fromkeys(BY_KIND, self._compile), linkers=BY_KIND)
         self.engine = Engine(
             store,
             self.library,
@@ -176,6 +179,7 @@ class Perdure:
         )
         self.steps.on_change = self.engine.equipped
         self.definitions = DefinitionService(store.definitions, self.catalogue, self.library)
+        self.lookups = LookupService(store.definitions, self.library)
         self.parts = PartService(store.definitions, self.catalogue, self.library)
         self.runs = RunService(self.engine, store, self.library)
 
@@ -314,7 +318,7 @@ class Perdure:
         input: Json = None,
         *,
         key: str | None = None,
-        version: int | None = None,
+        version: int | Word | None = None,
         thread: dict[str, Any] | None = None,
         limits: Limits | None = None,
         trigger: str = "api",
@@ -338,8 +342,12 @@ class Perdure:
     async def list_runs(self, *, before: str | None = None, limit: int = 100, **filter: Any) -> Sequence[RunView]:
         return await self.runs.list(RunFilter(namespace=self.namespace, **filter), before, limit)
 
-    def _compile(self, version: Version) -> Kernel:
-        return Kernel(FlowProgram(BY_KIND[version.kind].compile(version.document, self.catalogue)))
+    def _compile(self, version: Linked) -> Kernel:
+        dialect = BY_KIND[version.kind]
+        if version.is_new:
+            check_linked(dialect.validate(version.document, self.catalogue), version)
+        graph = dialect.compile(version.document, self.catalogue)
+        return Kernel(FlowProgram(graph, version.lookups))
 
     @asynccontextmanager
     async def at_rest(self) -> AsyncIterator[Self]:

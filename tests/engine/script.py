@@ -168,6 +168,12 @@ class Script:
 
     def check_input(self, input: Any) -> None: ...
 
+    def attributes(self, input: Any) -> dict[str, Any]:
+        return {}
+
+    def has_acted(self, state: RunState, activation: Activation) -> bool:
+        return False
+
     def limited(self, limits: Limits) -> Limits:
         return limits
 

@@ -13,6 +13,7 @@ from perdure.dialects.known import dialect_of
 from perdure.errors import NotFound, PerdureError
 from perdure.model.reading import read_document
 from perdure.nodes.catalogue import builtin_types
+from perdure.service.checking import problems_alone
 from perdure.settings import Settings, load_settings
 
 
@@ -40,7 +41,7 @@ def problems_of(file: Path) -> list[dict[str, Any]]:
         ]
     document, problems = read_document(data)
     if not problems:
-        problems = dialect_of(document).validate(document, builtin_types())
+        problems = problems_alone(dialect_of(document), document, builtin_types())
     return [problem.as_dict() for problem in problems]
 
 

@@ -217,7 +217,7 @@ class Adoption:
 
     async def _edition(self, head: Head) -> Edition:
         try:
-            return await self._runtime.library.get(head.namespace, head.definition, head.version)
+            return await self._runtime.library.pinned(head.namespace, head.definition, head.version, head.pins)
         except (NotFound, NotInstalled, StoreError):
             raise
         except Exception as problem:  # a newer worker perhaps can

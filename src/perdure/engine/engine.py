@@ -33,6 +33,7 @@ from perdure.kernel.state import RunState
 from perdure.model.commands import Command, Fail
 from perdure.model.failures import Failure
 from perdure.model.policies import Limits
+from perdure.model.references import Word
 from perdure.model.statuses import Phase
 from perdure.model.values import Json
 from perdure.ports.clock import Clock
@@ -114,7 +115,7 @@ class Engine:
         input: Json = None,
         *,
         key: str | None = None,
-        version: int | None = None,
+        version: int | Word | None = None,
         trigger: str = "api",
         thread: dict[str, Any] | None = None,
         lookups: dict[str, Any] | None = None,
@@ -144,7 +145,7 @@ class Engine:
         input: Json = None,
         *,
         key: str | None = None,
-        version: int | None = None,
+        version: int | Word | None = None,
         trigger: str = "api",
         thread: dict[str, Any] | None = None,
         lookups: dict[str, Any] | None = None,

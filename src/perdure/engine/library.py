@@ -3,6 +3,9 @@
 Published versions never change, so a kernel is built once and kept. Which version is active does change; it is
 remembered with the revision it was read at, and the store refuses a start that was decided on an outdated one. So
 this cache may be stale without anything going wrong: on such a refusal, `forget` and ask again.
+
+A document that uses stored parts is another edition for each set of versions of them (`linking.py`). A start takes
+those of the moment; a run that exists takes those that it has recorded.
 """
 
 from __future__ import annotations
@@ -10,19 +13,26 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
+from perdure.engine.linking import STALE_AFTER, Linker, Links
 from perdure.errors import NotFound, NotInstalled
 from perdure.kernel.kernel import Kernel
-from perdure.ports.definitions import Definitions, Version
+from perdure.model.references import FLOW, Reference, Word
+from perdure.ports.definitions import Definitions, Linked, Version, as_it_is
 
 MAX_VERSION = 2**31 - 1
 """What every store can look for."""
-Compiler = Callable[[Version], Kernel]
-_Key = tuple[str, str, int]
+DRAFT = 0
+"""The version of a run that was started with the draft of its definition; which draft that was, its pins say."""
+Compiler = Callable[[Linked], Kernel]
+Pins: TypeAlias = Mapping[str, int]
+_Pinned = tuple[str, str, int, tuple[tuple[str, int], ...]]
+_Key = tuple[str, str, int | str]
 _K = TypeVar("_K")
+_NO_LINKERS: Mapping[str, Linker] = {}
 
 
 class Edition(msgspec.Struct, frozen=True):
@@ -34,44 +44,87 @@ class Edition(msgspec.Struct, frozen=True):
     kernel: Kernel
     revision: int | None = None
     """Where the active version was asked for: what the store is to check at the start of a run."""
+    pins: dict[str, int] | None = None
+    """What a run of it records besides its version."""
+    until: float | None = None
+    """From then on (in the loop's time) it is to be asked anew what it uses. None: that cannot change."""
 
 
 class Library:
-    def __init__(self, definitions: Definitions, compilers: Mapping[str, Compiler], capacity: int = 1_000) -> None:
+    def __init__(
+        self,
+        definitions: Definitions,
+        compilers: Mapping[str, Compiler],
+        capacity: int = 1_000,
+        linkers: Mapping[str, Linker] = _NO_LINKERS,
+    ) -> None:
         self._definitions = definitions
         self._compilers = compilers
         self._capacity = capacity
+        self.links = Links(definitions, linkers)
         self._editions: OrderedDict[_Key, Edition] = OrderedDict()
+        """Of documents that use nothing that could become another."""
+        self._pinned: OrderedDict[_Pinned, Edition] = OrderedDict()
         self._active: OrderedDict[tuple[str, str], Edition] = OrderedDict()
-        self._under_way: dict[_Key | tuple[str, str], asyncio.Future[Edition]] = {}
+        self._current: OrderedDict[_Key, Edition] = OrderedDict()
+        """By a number or a word; to be asked anew before long."""
+        self._under_way: dict[Any, asyncio.Future[Edition]] = {}
 
-    def find(self, namespace: str, definition: str, version: int | None = None) -> Edition | None:
+    # -- for runs that begin -----------------------------------------------------------------------
+
+    def find(self, namespace: str, definition: str, version: int | Word | None = None) -> Edition | None:
         """Without waiting, if it is at hand."""
-        if version is None:
-            return _look(self._active, (namespace, definition))
-        return _look(self._editions, (namespace, definition, version))
+        edition: Edition | None
+        if version is None or version == "ACTIVE":
+            edition = _look(self._active, (namespace, definition))
+        else:
+            key = (namespace, definition, version)
+            edition = _look(self._editions, key) or _look(self._current, key)
+        if edition is not None and edition.until is not None and edition.until <= _now():
+            return None
+        return edition
 
-    async def get(self, namespace: str, definition: str, version: int | None = None) -> Edition:
+    async def get(self, namespace: str, definition: str, version: int | Word | None = None) -> Edition:
         """That version; without a number the active one. Raises NotFound, and what the compiler raises."""
         found = self.find(namespace, definition, version)
         if found is not None:
             return found
-        if version is None:
-            return await self._once((namespace, definition), lambda: self._read_active(namespace, definition))
-        if not 1 <= version <= MAX_VERSION:
+        if isinstance(version, int) and not 1 <= version <= MAX_VERSION:
             raise NotFound(f"there is no version {version} of {definition!r}", namespace=namespace)
-        return await self._once(
-            (namespace, definition, version), lambda: self._read_version(namespace, definition, version)
-        )
+        key = (namespace, definition, version or "ACTIVE")
+        return await self._once((key, self.links.changes), lambda: self._read_now(*key))
 
     def forget(self, namespace: str, definition: str) -> None:
-        """Which version is active is to be asked anew."""
+        """Which version is active, newest or drafted is to be asked anew."""
         self._active.pop((namespace, definition), None)
+        self._current.pop((namespace, definition, "LATEST"), None)
+        self._current.pop((namespace, definition, "SNAPSHOT"), None)
+        self.links.forget_flow(namespace, definition)
 
     def forget_parts(self, namespace: str) -> None:
         """A part that flows may use has changed."""
+        self.links.forget(namespace)
+        for key in [key for key in self._current if key[0] == namespace]:
+            del self._current[key]
+        for name in [name for name, edition in self._active.items() if edition.until is not None]:
+            if name[0] == namespace:
+                del self._active[name]
 
-    async def _once(self, key: _Key | tuple[str, str], read: Callable[[], Awaitable[Edition]]) -> Edition:
+    # -- for runs that exist -----------------------------------------------------------------------
+
+    async def pinned(self, namespace: str, definition: str, version: int, pins: Pins | None) -> Edition:
+        """What a run goes on with for life. Raises NotFound, and what the compiler raises."""
+        if not pins and (found := _look(self._editions, (namespace, definition, version))) is not None:
+            return found
+        key = (namespace, definition, version, _sorted(pins))
+        found = _look(self._pinned, key)
+        if found is not None:
+            return found
+        return await self._once(key, lambda: self._read_pinned(key, dict(pins or {})))
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    async def _once(self, key: Any, read: Callable[[], Awaitable[Edition]]) -> Edition:
         """However many ask at the same time, it is read once."""
         under_way = self._under_way.get(key)
         if under_way is None:
@@ -80,45 +133,98 @@ class Library:
             under_way.add_done_callback(lambda done: self._finished(key, done))
         return await asyncio.shield(under_way)
 
-    def _finished(self, key: _Key | tuple[str, str], done: asyncio.Future[Edition]) -> None:
+    def _finished(self, key: Any, done: asyncio.Future[Edition]) -> None:
         del self._under_way[key]
         if not done.cancelled():
             done.exception()  # whoever waited has got it
 
-    async def _read_active(self, namespace: str, definition: str) -> Edition:
-        active = await self._definitions.active(namespace, definition)
-        if active is None:
-            raise NotFound(
-                f"no active version of the definition {definition!r}",
-                remedy="publish and activate one",
-                namespace=namespace,
-            )
-        edition = self._edition(active.version)
-        edition = msgspec.structs.replace(edition, revision=active.revision)
-        _keep(self._active, (namespace, definition), edition, self._capacity)
+    async def _read_now(self, namespace: str, definition: str, version: int | str) -> Edition:
+        asked, changes = _now(), self.links.changes
+        match version:
+            case "ACTIVE":
+                active = await self._definitions.active(namespace, definition)
+                if active is None:
+                    raise NotFound(
+                        f"no active version of the definition {definition!r}",
+                        remedy="publish and activate one",
+                        namespace=namespace,
+                    )
+                edition = await self._edition_now(active.version, asked)
+                edition = msgspec.structs.replace(edition, revision=active.revision)
+                if edition.until is None or self.links.changes == changes:
+                    _keep(self._active, (namespace, definition), edition, self._capacity)
+                return edition
+            case "SNAPSHOT":
+                reference = Reference(FLOW, definition, "SNAPSHOT")
+                number = await self.links.number(namespace, reference)
+                draft = await self._draft(namespace, definition, number)
+                edition = await self._edition_now(draft, asked, {reference.pin: number})
+            case "LATEST":
+                number = await self.links.number(namespace, Reference(FLOW, definition, "LATEST"))
+                edition = await self._edition_now(await self._version(namespace, definition, number), asked)
+                edition = msgspec.structs.replace(edition, until=asked + STALE_AFTER)
+            case _:
+                edition = await self._edition_now(await self._version(namespace, definition, int(version)), asked)
+        if edition.until is not None and self.links.changes == changes:
+            _keep(self._current, (namespace, definition, version), edition, self._capacity)
         return edition
 
-    async def _read_version(self, namespace: str, definition: str, version: int) -> Edition:
-        found = await self._definitions.version(namespace, definition, version)
-        if found is None:
-            raise NotFound(f"the definition {definition!r} has no version {version}", namespace=namespace)
-        return self._edition(found)
-
-    def _edition(self, version: Version) -> Edition:
+    async def _edition_now(self, version: Version, asked: float, pins: Pins | None = None) -> Edition:
         key = (version.namespace, version.id, version.version)
-        edition = self._editions.get(key)
+        if pins is None:
+            if (found := _look(self._editions, key)) is not None:
+                return found
+            if not self.links.uses_parts(version.kind, version.document):
+                return self._ready(self._editions, key, as_it_is(version))
+        linked = await self.links.link_now(version, pins)
+        if linked.pins is None:
+            return self._ready(self._editions, key, linked)
+        edition = self._ready(self._pinned, (*key, _sorted(linked.pins)), linked)
+        return msgspec.structs.replace(edition, until=asked + STALE_AFTER)
+
+    async def _read_pinned(self, key: _Pinned, pins: dict[str, int]) -> Edition:
+        namespace, definition, number, _ = key
+        if number == DRAFT:
+            reference = Reference(FLOW, definition, "SNAPSHOT")
+            version = await self._draft(namespace, definition, pins.get(reference.pin, 0))
+        else:
+            version = await self._version(namespace, definition, number)
+        if not pins and not self.links.uses_parts(version.kind, version.document):
+            return self._ready(self._editions, key[:3], as_it_is(version))
+        return self._ready(self._pinned, key, await self.links.link_pinned(version, pins))
+
+    async def _version(self, namespace: str, definition: str, number: int) -> Version:
+        found = await self._definitions.version(namespace, definition, number)
+        if found is None:
+            raise NotFound(f"the definition {definition!r} has no version {number}", namespace=namespace)
+        return found
+
+    async def _draft(self, namespace: str, definition: str, number: int) -> Version:
+        found = await self.links.version(namespace, Reference(FLOW, definition, "SNAPSHOT"), number)
+        return msgspec.structs.replace(found, id=definition, version=DRAFT)
+
+    def _ready(self, shelf: OrderedDict[_K, Edition], key: _K, linked: Linked) -> Edition:
+        edition = shelf.get(key)
         if edition is None:
-            compiler = self._compilers.get(version.kind)
+            compiler = self._compilers.get(linked.kind)
             if compiler is None:
                 raise NotInstalled(
-                    f"nothing here can run definitions of kind {version.kind!r}",
+                    f"nothing here can run definitions of kind {linked.kind!r}",
                     kind="program",
-                    name=version.kind,
-                    definition=version.id,
+                    name=linked.kind,
+                    definition=linked.id,
                 )
-            edition = Edition(version.id, version.version, version.hash, compiler(version))
-        _keep(self._editions, key, edition, self._capacity)
+            edition = Edition(linked.id, linked.version, linked.hash, compiler(linked), pins=linked.pins)
+        _keep(shelf, key, edition, self._capacity)
         return edition
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _sorted(pins: Pins | None) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(pins.items())) if pins else ()
 
 
 def _look(shelf: OrderedDict[_K, Edition], key: _K) -> Edition | None:

@@ -141,4 +141,5 @@ def _head(owned: OwnedRun, write: TurnWrite) -> Head:
         parent=state.parent.run if state.parent is not None else None,
         attributes=state.attributes,
         result=write.result,
+        pins=state.pins,
     )

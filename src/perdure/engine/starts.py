@@ -16,6 +16,7 @@ from perdure.model.commands import Start
 from perdure.model.effects import StartChild
 from perdure.model.events import ParentLink
 from perdure.model.policies import DEFAULT_LIMITS, Limits
+from perdure.model.references import Word
 from perdure.model.values import Json, content_hash
 from perdure.ports.journal import NewRun, Verdict
 
@@ -45,7 +46,7 @@ class Starts:
         input: Json,
         *,
         key: str | None,
-        version: int | None,
+        version: int | Word | None,
         trigger: str,
         thread: dict[str, Any] | None,
         lookups: dict[str, Any] | None,
@@ -152,6 +153,7 @@ class Starts:
             lookups,
             program.limited(limits),
             {**program.attributes(input), **(attributes or {})} or None,
+            edition.pins,
         )
 
     async def _begin(
@@ -171,6 +173,7 @@ class Starts:
             key=command.key,
             request_digest=digest,
             parent=command.parent.run if command.parent is not None else None,
+            pins=edition.pins,
             active_revision=edition.revision,
         )
         if run not in runtime.roster.owned:

@@ -47,6 +47,7 @@ def start(turn: Turn, command: c.Start) -> None:
             thread=command.thread,
             lookups=command.lookups,
             limits=command.limits,
+            pins=command.pins,
         )
     )
     if command.attributes:

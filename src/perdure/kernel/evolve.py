@@ -60,6 +60,7 @@ def run_started(state: RunState, event: e.RunStarted, at: int) -> None:
         "thread",
         "lookups",
         "limits",
+        "pins",
     ):
         setattr(state, name, getattr(event, name))
     state.started_at = at

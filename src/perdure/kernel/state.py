@@ -191,6 +191,7 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     thread: dict[str, Any] | None = None
     lookups: dict[str, Any] | None = None
     limits: Limits = DEFAULT_LIMITS
+    pins: dict[str, int] | None = None
     started_at: int = 0
 
     suspended: str | None = None

@@ -36,6 +36,7 @@ class Start(Command, frozen=True):
     limits: Limits = DEFAULT_LIMITS
     attributes: dict[str, Any] | None = None
     """Search attributes that the run begins with."""
+    pins: dict[str, int] | None = None
 
 
 # -- from handlers -------------------------------------------------------------------------------

@@ -51,9 +51,9 @@ class RunStarted(Event, frozen=True):
     parent: ParentLink | None = None
     thread: dict[str, Any] | None = None
     """`_thread`: tenant, client, flags; handed on to children."""
-    lookups: dict[str, Any] | None = None
-    """`_enum_store` as it was when the run started."""
+    lookups: dict[str, Any] | None = None  # `_enum_store`, where whoever started the run gave it
     limits: Limits = DEFAULT_LIMITS
+    pins: dict[str, int] | None = None  # see `model.references`
 
 
 class RunClosing(Event, frozen=True):

@@ -38,13 +38,22 @@ class Reference:
         return f"{self.kind}{BETWEEN}{self.id}"
 
     @property
+    def stored(self) -> str:
+        """The id of what is referred to in the store of definitions."""
+        return self.id if self.kind == FLOW else self.part
+
+    @property
+    def series(self) -> str:
+        """The id under which versions of it are found that a run has begun with."""
+        return f"{DRAFTS}{BETWEEN}{self.part}" if self.version == "SNAPSHOT" else self.stored
+
+    @property
     def pin(self) -> str:
         """The name under which a run keeps which version it began with."""
         return f"{self.part}@{self.version}"
 
-    @property
-    def is_fixed(self) -> bool:
-        return isinstance(self.version, int)
+    def at(self, version: int | Word) -> Reference:
+        return Reference(self.kind, self.id, version, self.pointer)
 
     def __str__(self) -> str:
         return f"the look-ups {self.version}" if self.kind == LOOKUPS else f"the {self.kind} {self.id!r} {self.version}"

@@ -5,11 +5,12 @@ part's name stands its kind and a colon, which no flow has in its id."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
+from perdure.errors import Conflict
 from perdure.model.references import BETWEEN
 from perdure.model.values import Json
 
@@ -32,6 +33,20 @@ class Version(msgspec.Struct, frozen=True):
     document: Json
     note: str | None
     created_at: int
+
+
+class Linked(Version, frozen=True):
+    """A version whose document is complete."""
+
+    pins: dict[str, int] | None = None
+    """None: it uses nothing that could ever be another version."""
+    lookups: Mapping[str, Any] | None = None
+    is_new: bool = False
+    """Put together for runs that begin: nobody has checked yet that these parts go together."""
+
+
+def as_it_is(version: Version) -> Linked:
+    return Linked(**{name: getattr(version, name) for name in Version.__struct_fields__})
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -57,8 +72,18 @@ class Definitions(Protocol):
 
     async def draft(self, namespace: str, id: str) -> Draft | None: ...
 
-    async def publish(self, namespace: str, id: str, kind: str, document: Json, hash: str, note: str | None) -> Version:
-        """The next version; if the newest version has the same hash, that one."""
+    async def publish(
+        self,
+        namespace: str,
+        id: str,
+        kind: str,
+        document: Json,
+        hash: str,
+        note: str | None,
+        if_newest: int | None = None,
+    ) -> Version:
+        """The next version; if the newest version has the same hash, that one. Raises Conflict if `if_newest` is given
+        and another version is the newest (0: there must be none)."""
         ...
 
     async def activate(self, namespace: str, id: str, version: int) -> Active:
@@ -82,8 +107,18 @@ class Definitions(Protocol):
         ...
 
 
+class Linking(Protocol):
+    async def link_now(self, version: Version) -> Linked:
+        """With the parts that it uses, as they are at this moment. Raises NotFound."""
+        ...
+
+
 def span(after: str, kind: str | None) -> tuple[str, str | None]:
     """Between which two ids those lie that `list` is asked for; None: flows, wherever they end."""
     if kind is None:
         return after, None
     return max(after, f"{kind}{BETWEEN}"), f"{kind}{chr(ord(BETWEEN) + 1)}"
+
+
+def newer(id: str, newest: int) -> Conflict:
+    return Conflict(f"the newest version of {id} is {newest}", remedy="read it, and decide again", newest=newest)

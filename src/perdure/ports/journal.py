@@ -40,6 +40,8 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     request_digest: str | None = None
     """Tells a repeated request from another one with the same key."""
     parent: str | None = None
+    pins: dict[str, int] | None = None
+    """Versions of stored parts that the run keeps for life, besides that of its definition."""
     active_revision: int | None = None
     """Where the active version was asked for: the definition's revision it was read at. If the definition has been
     activated anew since, the answer is STALE_DEFINITION and the caller reads again (so caches need no invalidation to
@@ -144,6 +146,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None
     attributes: dict[str, Any]
     result: bytes | None
+    pins: dict[str, int] | None = None
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -76,7 +76,7 @@ class Checker:
     async def check_run(self, head: Head) -> None:
         self.report.runs += 1
         try:
-            edition = await self._library.get(head.namespace, head.definition, head.version)
+            edition = await self._library.pinned(head.namespace, head.definition, head.version, head.pins)
         except PerdureError as problem:
             self._find(2, head.run, f"its definition cannot be loaded: {problem.message}")
             return
@@ -129,6 +129,8 @@ class Checker:
             self._find(2, head.run, "the search attributes differ from the log")
         if (state.definition, state.version) != (head.definition, head.version):
             self._find(2, head.run, "the head names another definition than the log")
+        if (state.pins or None) != (head.pins or None):
+            self._find(2, head.run, "the head names other versions of stored parts than the log")
         if state.parent is not None and head.parent != state.parent.run:
             self._find(2, head.run, "the head names another parent than the log")
 

@@ -17,6 +17,7 @@ from perdure.kernel.state import RunState
 from perdure.model import commands as c
 from perdure.model.events import Recorded
 from perdure.model.policies import Limits
+from perdure.model.references import WORDS, Word
 from perdure.model.statuses import Status
 from perdure.model.times import iso
 from perdure.model.values import Json, check_json, check_name, decode_json
@@ -48,6 +49,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     output: Json = None
     failure: dict[str, Any] | None = None
     events: int = 0
+    pins: dict[str, int] | None = None
+    """Versions of stored parts that the run keeps; `lookups:all@LATEST` is 0 where there were none."""
 
 
 class RunService:
@@ -64,7 +67,7 @@ class RunService:
         input: Json = None,
         *,
         key: str | None = None,
-        version: int | None = None,
+        version: int | Word | None = None,
         trigger: str = "api",
         thread: dict[str, Any] | None = None,
         limits: Limits | None = None,
@@ -74,7 +77,7 @@ class RunService:
         if key is not None:
             check_name(key, "/key")
         check_json(input, "/input")
-        if version is not None:
+        if version is not None and version not in WORDS:
             check_version(version)
         if limits is not None:
             _check_limits(limits)
@@ -144,7 +147,7 @@ class RunService:
     async def state(self, namespace: str, run: str, as_of: int | None = None) -> tuple[Kernel, RunState]:
         """The state from the log, as it is or as it was after event number `as_of`."""
         head = await self._head(namespace, run)
-        edition = await self._library.get(namespace, head.definition, head.version)
+        edition = await self._library.pinned(namespace, head.definition, head.version, head.pins)
         state = await rebuild(self._store, edition.kernel, namespace, run, as_of)
         if as_of is None and state.seq < head.seq:
             raise HistoryUnreadable(f"the log of {run} ends at {state.seq}, its head says {head.seq}", run=run)
@@ -177,7 +180,9 @@ def check_version(version: Any) -> int:
     """Refuses what one store would look for and another not."""
     if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= MAX_VERSION:
         raise InvalidInput(
-            "a version is a whole number from 1", pointer="/version", expected=f"a whole number from 1 to {MAX_VERSION}"
+            "a version is a whole number from 1, or LATEST, ACTIVE or SNAPSHOT",
+            pointer="/version",
+            expected=f"a whole number from 1 to {MAX_VERSION}",
         )
     return version
 
@@ -218,6 +223,7 @@ def view(head: Head) -> RunView:
         output=result.get("output"),
         failure=result.get("failure"),
         events=head.seq,
+        pins=head.pins,
     )
 
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from temporalio import activity
 
-from perdure.errors import NotFound
+from perdure.errors import CallerError, NotFound
 from perdure.model.commands import Complete, Fail
 from perdure.model.failures import Failure, failure_from
-from perdure.ports.definitions import Definitions, Version
+from perdure.ports.definitions import Definitions, Linking, Version, as_it_is
 from perdure.temporal.failures import as_error
 from perdure.temporal.payloads import EXECUTE_NODE, FIND_DEFINITION, Found, NodeCall
 
@@ -22,10 +22,16 @@ Handler: TypeAlias = Callable[[NodeCall], Awaitable[Complete | Fail]]
 
 class FlowActivities:
     def __init__(
-        self, handlers: Mapping[str, Handler], definitions: Definitions, namespace: str, heartbeat: timedelta
+        self,
+        handlers: Mapping[str, Handler],
+        definitions: Definitions,
+        namespace: str,
+        heartbeat: timedelta,
+        links: Linking | None = None,
     ) -> None:
         self._handlers = handlers
         self._definitions = definitions
+        self._links = links
         self._namespace = namespace
         self._heartbeat = heartbeat.total_seconds()
 
@@ -59,9 +65,11 @@ class FlowActivities:
         """That version; without a number the one that is active now."""
         try:
             found = await self._active(definition) if version is None else await self._version(definition, version)
-        except NotFound as missing:
-            raise as_error("FAILED", failure_from(missing)) from missing
-        return Found(found.id, found.version, found.hash, found.document)
+            linked = as_it_is(found) if self._links is None else await self._links.link_now(found)
+        except CallerError as problem:
+            raise as_error("FAILED", failure_from(problem)) from problem
+        lookups = dict(linked.lookups) if linked.lookups is not None else None
+        return Found(linked.id, linked.version, linked.hash, linked.document, linked.kind, linked.pins, lookups)
 
     async def _active(self, definition: str) -> Version:
         active = await self._definitions.active(self._namespace, definition)

@@ -22,17 +22,16 @@ from temporalio import workflow
 from temporalio.common import RawValue, RetryPolicy
 from temporalio.exceptions import ActivityError, CancelledError, ChildWorkflowError
 
+from perdure.dialects.known import BY_KIND
 from perdure.errors import InvariantBroken, PerdureError
 from perdure.kernel.kernel import Kernel
 from perdure.kernel.outlook import Reason, active_deadline, explain, next_wake, status_of
 from perdure.model import commands as c
 from perdure.model import effects as fx
-from perdure.model.documents import FlowDocument
 from perdure.model.events import ParentLink, Recorded
 from perdure.model.failures import Failure
 from perdure.model.policies import ParentClose
 from perdure.model.values import Json, decode_json
-from perdure.programs.flow.graph import compile_flow
 from perdure.programs.flow.program import FlowProgram
 from perdure.temporal import failures
 from perdure.temporal.payloads import EXECUTE_NODE, FIND_DEFINITION, FLOW, FlowStart, Found, NodeCall, call_of
@@ -63,8 +62,8 @@ class FlowHost:
         start = msgspec.convert(begin, FlowStart)
         # Only what was validated is published. If this fails, the worker is at fault (a node type is missing, say),
         # and Temporal repeats the task until another one takes it.
-        document = FlowDocument.model_validate(start.document)
-        self._program = FlowProgram(compile_flow(document, workflow.extern_functions()[CATALOGUE]()))
+        catalogue = workflow.extern_functions()[CATALOGUE]()
+        self._program = FlowProgram(BY_KIND[start.kind].compile(start.document, catalogue), start.lookups)
         self._kernel = Kernel(self._program)
         self._state = self._kernel.new(start.run)
         self._log: list[Recorded] = []
@@ -251,10 +250,11 @@ class FlowHost:
                 parent=ParentLink(state.run, id, depth),
                 thread=state.thread,
                 limits=state.limits,
+                pins=found.pins,
             )
             child = await workflow.start_child_workflow(
                 FLOW,
-                FlowStart(run, found.document, command),
+                FlowStart(run, found.document, command, found.kind, found.lookups),
                 id=run,
                 # The kernel says itself when a child is to be cancelled; this is for a parent that was terminated.
                 parent_close_policy=workflow.ParentClosePolicy.REQUEST_CANCEL

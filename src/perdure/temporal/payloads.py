@@ -32,7 +32,11 @@ class FlowStart(msgspec.Struct, frozen=True):
     run: str
     """The run's id, which is also the workflow's."""
     document: Json
+    """With all stored parts in it."""
     command: Start
+    kind: str = "flow"
+    """Of which dialect the document is."""
+    lookups: dict[str, Any] | None = None
 
 
 class NodeCall(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -83,6 +87,9 @@ class Found(msgspec.Struct, frozen=True):
     version: int
     hash: str
     document: Json
+    kind: str = "flow"
+    pins: dict[str, int] | None = None
+    lookups: dict[str, Any] | None = None
 
 
 class JsonPayloads(EncodingPayloadConverter):

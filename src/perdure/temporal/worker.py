@@ -10,7 +10,7 @@ from temporalio.client import Client
 from temporalio.worker import Interceptor, Worker, WorkflowInboundInterceptor, WorkflowInterceptorClassInput
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-from perdure.ports.definitions import Definitions
+from perdure.ports.definitions import Definitions, Linking
 from perdure.programs.flow.nodetypes import Catalogue
 from perdure.temporal.activities import FlowActivities, Handler
 from perdure.temporal.hosting import CATALOGUE, FlowHost
@@ -45,10 +45,13 @@ def flow_worker(
     definitions: Definitions,
     namespace: str = "default",
     heartbeat: timedelta = timedelta(seconds=1),
+    links: Linking | None = None,
     **options: Any,
 ) -> Worker:
-    """The client must have been made with our `DATA_CONVERTER`. A cancelled handler hears of it within `heartbeat`."""
-    activities = FlowActivities(handlers, definitions, namespace, heartbeat)
+    """`links` brings the stored parts that children use (an engine's `Library.links`); without it they may use none.
+
+    The client must have been made with our `DATA_CONVERTER`. A cancelled handler hears of it within `heartbeat`."""
+    activities = FlowActivities(handlers, definitions, namespace, heartbeat, links)
     options.setdefault("workflow_runner", SANDBOX)
     return Worker(
         client,

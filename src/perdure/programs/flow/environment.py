@@ -66,7 +66,7 @@ def environment(
                 outputs = _outputs(flow, scope, reads, name)
                 found[name] = {**_params(state), **flow.selected, **outputs}
             case "_enum_store":
-                found[name] = state.lookups or {}
+                found[name] = state.lookups if state.lookups is not None else graph.lookups
             case "_thread":
                 found[name] = state.thread or {}
             case "_metadata":

@@ -166,6 +166,8 @@ class Graph:
             self.edges.append(edge)
             edge.source.outs.append(edge)
             edge.target.ins.append(edge)
+        self.lookups: Mapping[str, Any] = {}
+        """`_enum_store`, unless whoever started a run gave it."""
         self.max_parallel = settings.max_parallel
         self.barrier = settings.barrier == "layer"
         self.on_failure = self.by_id[settings.on_failure] if settings.on_failure else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -48,8 +48,10 @@ class FlowProgram:
     name = "flow"
     semantics = SEMANTICS
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, lookups: Mapping[str, Any] | None = None) -> None:
+        """`lookups`: those that all runs of this program have pinned."""
         self.graph = graph
+        graph.lookups = lookups or {}
         self.appliers = FlowAppliers(graph).table
 
     # -- going on ---------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from perdure.errors import DraftChanged, NotFound
 from perdure.model.references import BETWEEN
 from perdure.model.values import Json, decode_json, encode_json
-from perdure.ports.definitions import Active, Draft, Summary, Version, span
+from perdure.ports.definitions import Active, Draft, Summary, Version, newer, span
 from perdure.stores.memory.tables import Definition, Tables
 
 
@@ -32,14 +32,25 @@ class MemoryDefinitions:
             return None
         return self._draft(namespace, id, definition)
 
-    async def publish(self, namespace: str, id: str, kind: str, document: Json, hash: str, note: str | None) -> Version:
+    async def publish(
+        self,
+        namespace: str,
+        id: str,
+        kind: str,
+        document: Json,
+        hash: str,
+        note: str | None,
+        if_newest: int | None = None,
+    ) -> Version:
         newest = await self.version(namespace, id)
         if newest is not None and newest.hash == hash:
             return newest
+        number = newest.version if newest is not None else 0
+        if if_newest is not None and if_newest != number:
+            raise newer(id, number)
         document = decode_json(encode_json(document))
         definition = self._touch(namespace, id, kind, document)
-        number = len(definition.versions) + 1
-        version = Version(namespace, id, kind, number, hash, document, note, definition.updated_at)
+        version = Version(namespace, id, kind, number + 1, hash, document, note, definition.updated_at)
         definition.versions.append(version)
         return version
 

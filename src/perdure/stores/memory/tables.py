@@ -84,6 +84,7 @@ class Run:
             parent=new.parent,
             attributes=dict(self.attributes),
             result=self.result,
+            pins=new.pins,
         )
 
 

@@ -9,7 +9,7 @@ import asyncpg
 
 from perdure.errors import DraftChanged, NotFound
 from perdure.model.values import Json, decode_json, encode_json
-from perdure.ports.definitions import Active, Draft, Summary, Version, span
+from perdure.ports.definitions import Active, Draft, Summary, Version, newer, span
 from perdure.stores.postgres.links import Pool, one
 from perdure.stores.postgres.queries import load_queries
 
@@ -37,17 +37,30 @@ class PostgresDefinitions:
         row = rows[0]
         return Draft(namespace, id, row["kind"], decode_json(row["draft"]), _etag(row["draft_number"]), row["draft_at"])
 
-    async def publish(self, namespace: str, id: str, kind: str, document: Json, hash: str, note: str | None) -> Version:
+    async def publish(
+        self,
+        namespace: str,
+        id: str,
+        kind: str,
+        document: Json,
+        hash: str,
+        note: str | None,
+        if_newest: int | None = None,
+    ) -> Version:
         content = encode_json(document)
         while True:
             rows = await self._pool.fetch(
-                _SQL["publish"], namespace, id, kind, _name(document), hash, content, note, self._now()
+                _SQL["publish"], namespace, id, kind, _name(document), hash, content, note, self._now(), if_newest
             )
             if rows:
                 return _version(rows[0])
             newest = await self.version(namespace, id)
             if newest is not None and newest.hash == hash:
-                return newest  # else somebody has published another one since: again
+                return newest
+            number = newest.version if newest is not None else 0
+            if if_newest is not None and if_newest != number:
+                raise newer(id, number)
+            # else somebody has published another one since: again
 
     async def activate(self, namespace: str, id: str, version: int) -> Active:
         revision = one(await self._pool.fetch(_SQL["activate"], namespace, id, version, self._now()))

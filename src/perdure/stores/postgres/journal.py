@@ -28,7 +28,7 @@ from perdure.stores.postgres.lanes import Lanes
 from perdure.stores.postgres.links import Pool, Rows
 from perdure.stores.postgres.queries import load_queries
 from perdure.stores.postgres.records import head_of, row_of, unpack_off_loop
-from perdure.stores.postgres.turns import further_columns, is_plain, pack_all, plain_rows, weight
+from perdure.stores.postgres.turns import further_columns, is_plain, pack_all, pinned_columns, plain_rows, weight
 
 _SQL = load_queries("journal")
 _BLOBS = load_queries("blobs")
@@ -97,8 +97,9 @@ class PostgresJournal:
             rows = await self._committers.fetch_by(ends, _SQL["commit_turns"], moving, starting, self._now())
         else:
             further = further_columns(turns, await pack_all(turns))
-            query = _SQL["commit_full_turns"]
-            rows = await self._committers.fetch_by(ends, query, moving, starting, *further, self._now())
+            pinned = pinned_columns(turns)
+            query = _SQL["commit_pinned_turns"] if pinned else _SQL["commit_full_turns"]
+            rows = await self._committers.fetch_by(ends, query, moving, starting, *further, *pinned, self._now())
         if not rows:
             self._tell(turns)
             return [COMMITTED] * len(turns)

@@ -48,6 +48,7 @@ def head_of(row: asyncpg.Record) -> Head:
         parent=row["parent"],
         attributes=msgspec.json.decode(attributes) if attributes != "{}" else {},
         result=row["result"],
+        pins=msgspec.json.decode(row["pins"]) if row["pins"] is not None else None,
     )
 
 

@@ -19,7 +19,15 @@ Columns: TypeAlias = list[list[object]]
 
 def is_plain(turn: TurnWrite) -> bool:
     """Brings nothing but its events and its head."""
-    return not (turn.refs or turn.blobs or turn.consumed or turn.messages or turn.sends or turn.snapshot is not None)
+    return not (
+        turn.refs
+        or turn.blobs
+        or turn.consumed
+        or turn.messages
+        or turn.sends
+        or turn.snapshot is not None
+        or (turn.new is not None and turn.new.pins)
+    )
 
 
 def plain_rows(turns: Sequence[TurnWrite]) -> tuple[Rows, Rows]:
@@ -122,6 +130,18 @@ def further_columns(turns: Sequence[TurnWrite], packed: Mapping[bytes, Packed]) 
         [send.run for _, send in sends],
         [send.command for _, send in sends],
         [send.request_id for _, send in sends],
+    ]
+
+
+def pinned_columns(turns: Sequence[TurnWrite]) -> Columns:
+    """Runs that keep versions of stored parts; none, as a rule."""
+    pinned = [(turn, turn.new.pins) for turn in turns if turn.new is not None and turn.new.pins]
+    if not pinned:
+        return []
+    return [
+        [turn.run for turn, _ in pinned],
+        [turn.turn_id for turn, _ in pinned],
+        [encode_json(pins).decode() for _, pins in pinned],
     ]
 
 

@@ -11,7 +11,7 @@ import apsw
 from perdure.errors import DraftChanged, NotFound
 from perdure.model.values import Json, decode_json, encode_json
 from perdure.ports.clock import Clock
-from perdure.ports.definitions import Active, Draft, Summary, Version, span
+from perdure.ports.definitions import Active, Draft, Summary, Version, newer, span
 from perdure.stores.sqlite.queries import queries
 from perdure.stores.sqlite.reader import Reader
 from perdure.stores.sqlite.writer import Writer
@@ -46,7 +46,16 @@ class SqliteDefinitions:
         kind, text, number, at = row
         return Draft(namespace, id, kind, decode_json(text), _etag(number), at)
 
-    async def publish(self, namespace: str, id: str, kind: str, document: Json, hash: str, note: str | None) -> Version:
+    async def publish(
+        self,
+        namespace: str,
+        id: str,
+        kind: str,
+        document: Json,
+        hash: str,
+        note: str | None,
+        if_newest: int | None = None,
+    ) -> Version:
         text = encode_json(document).decode()
 
         def work(connection: apsw.Connection) -> Version:
@@ -54,6 +63,8 @@ class SqliteDefinitions:
             if newest is not None and newest[3] == hash:
                 return _version(newest)
             number = 1 if newest is None else newest[2] + 1
+            if if_newest is not None and if_newest != number - 1:
+                raise newer(id, number - 1)
             now = self._clock.now()
             connection.execute(_Q["published"], (namespace, id, kind, _name(document), number, now))
             connection.execute(_Q["publish"], (namespace, id, number, kind, hash, text, note, now))

@@ -37,6 +37,7 @@ def head_of(row: Sequence[Any]) -> Head:
         parent=row[18],
         attributes=decode_json(row[19]) if row[19] else {},
         result=result.encode() if isinstance(result, str) else result,
+        pins=decode_json(row[21]) if row[21] else None,
     )
 
 

@@ -145,3 +145,25 @@ class DefinitionsContract:
         assert (a.kind, a.name, a.latest, a.active, a.has_draft) == ("flow", "A ✓", None, None, True)
         assert (b.kind, b.name, b.latest, b.active, b.has_draft) == ("lifecycle", None, 2, 1, False)
         assert (a.updated_at, b.updated_at) == (BEGIN, BEGIN + 5)
+
+    async def test_parts_stand_apart_from_flows(self, subject: Subject) -> None:
+        definitions = subject.store.definitions
+        for id, kind in (("order", "flow"), ("script", "flow"), ("zebra", "flow")):
+            await definitions.save_draft("default", id, kind, {})
+        for part in ("script:order", "script:Zebra", "scripts:order", "node:order", "lookups:all"):
+            await definitions.publish("default", part, part.partition(":")[0], {"of": part}, part, None)
+        await definitions.save_draft("elsewhere", "script:order", "script", {})
+
+        listed = [each.id for each in await definitions.list("default")]
+        scripts = [each.id for each in await definitions.list("default", kind="script")]
+        after = [each.id for each in await definitions.list("default", "script:Zebra", kind="script")]
+        first = [each.id for each in await definitions.list("default", limit=1, kind="script")]
+
+        assert listed == ["order", "script", "zebra"]
+        assert scripts == ["script:Zebra", "script:order"]
+        assert (after, first) == (["script:order"], ["script:Zebra"])
+        assert [each.id for each in await definitions.list("default", kind="node")] == ["node:order"]
+        assert list(await definitions.list("default", kind="nothing")) == []
+        newest = await definitions.version("default", "script:order")
+        assert newest is not None
+        assert newest.document == {"of": "script:order"}

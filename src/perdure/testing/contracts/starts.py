@@ -7,7 +7,8 @@ from typing import Any
 
 from perdure.model.statuses import Status
 from perdure.ports.journal import TurnWrite, Verdict
-from perdure.testing.contracts.subject import HOUR, Subject, ended, new_run, start, step, verdicts
+from perdure.ports.runs import RunFilter
+from perdure.testing.contracts.subject import HOUR, ME, Subject, ended, new_run, parked, start, step, verdicts
 
 
 def keyed(run: str, key: str | None = "order-7", digest: str = "d", **given: Any) -> TurnWrite:
@@ -142,3 +143,37 @@ class StartsContract:
         there = {head.run for head in await subject.store.runs.walk()}
         committed = {f"run-{n:02}" for n in range(1, 40) if n % 3 and n % 4 != 1}
         assert there == committed | {"run-00"}
+
+    async def test_a_run_keeps_its_pins(self, subject: Subject) -> None:
+        await subject.leased()
+        pins = {"script:grüße@LATEST": 3, "lookups:all@LATEST": 0}
+        await subject.committed(
+            start("run-1", new=new_run(pins=pins)),
+            start("run-2", new=new_run(key="k", pins={"node:a@ACTIVE": 1})),
+            start("run-3"),
+        )
+        await subject.committed(step("run-1", 1), parked("run-2", 1, wake_at=0), parked("run-3", 1, wake_at=0))
+
+        expected = {"run-1": pins, "run-2": {"node:a@ACTIVE": 1}, "run-3": None}
+        store = subject.store
+        loaded = [await store.journal.load(run) for run in expected]
+        assert {each.head.run: each.head.pins for each in loaded if each is not None} == expected
+        assert {head.run: head.pins for head in await store.runs.walk()} == expected
+        assert {head.run: head.pins for head in await store.runs.find(RunFilter(namespace="default"))} == expected
+        claimed = await store.ownership.claim(ME, 10)
+        assert {each.head.run: each.head.pins for each in claimed} == {"run-2": {"node:a@ACTIVE": 1}, "run-3": None}
+
+    async def test_a_start_that_is_refused_leaves_the_pins_of_the_run_alone(self, subject: Subject) -> None:
+        commit = subject.store.journal.commit
+        await subject.committed(start("run-1", new=new_run(key="k", pins={"script:a@LATEST": 1})))
+        again = start("run-1", new=new_run(key="k", pins={"script:a@LATEST": 2}))
+        other = start("run-2", new=new_run(key="k", pins={"script:a@LATEST": 2}))
+        third = start("run-3", new=new_run(pins={"script:a@LATEST": 2}))
+
+        outcomes = await asyncio.gather(*map(commit, (again, other, third)))
+
+        assert verdicts(outcomes) == [Verdict.KEY_EXISTS, Verdict.KEY_EXISTS, Verdict.COMMITTED]
+        assert {head.run: head.pins for head in await subject.store.runs.walk()} == {
+            "run-1": {"script:a@LATEST": 1},
+            "run-3": {"script:a@LATEST": 2},
+        }

@@ -16,16 +16,18 @@ RETURNING d.draft_number, d.draft_at
 SELECT kind, draft, draft_number, draft_at FROM definitions WHERE namespace = $1 AND id = $2 AND draft IS NOT NULL
 
 -- name: publish
--- The head of the definition serialises publishers; it holds the newest number and hash. No row: published already.
+-- The head of the definition serialises publishers; it holds the newest number and hash. $9 is the number that the newest
+-- must have: null for any, 0 for none. No row: published already, or not allowed.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($8::bigint, perdure_now()) AS now
 ), head AS (
     INSERT INTO definitions AS d (namespace, id, kind, name, latest, latest_hash, updated_at)
     SELECT $1, $2, $3, $4, 1, $5, c.now FROM clock c
+    WHERE coalesce($9::integer, 0) = 0 OR EXISTS (SELECT FROM definitions e WHERE e.namespace = $1 AND e.id = $2)
     ON CONFLICT (namespace, id) DO UPDATE SET
         kind = excluded.kind, name = excluded.name, latest = coalesce(d.latest, 0) + 1,
         latest_hash = excluded.latest_hash, updated_at = excluded.updated_at
-    WHERE d.latest_hash IS DISTINCT FROM excluded.latest_hash
+    WHERE d.latest_hash IS DISTINCT FROM excluded.latest_hash AND ($9::integer IS NULL OR coalesce(d.latest, 0) = $9)
     RETURNING d.latest
 )
 INSERT INTO versions (namespace, id, version, kind, hash, document, note, created_at)

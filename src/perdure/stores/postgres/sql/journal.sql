@@ -6,6 +6,11 @@ SELECT * FROM commit_full_turns(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
     $26, $27, $28, $29, $30, $31)
 
+-- name: commit_pinned_turns
+SELECT * FROM commit_pinned_turns(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
+    $26, $27, $28, $29, $30, $31, $32, $33, $34)
+
 -- name: held
 -- Heads that somebody else has locked.
 SELECT id FROM runs WHERE id = ANY ($1::text[])

@@ -84,7 +84,7 @@ UPDATE runs SET owner = ?1, epoch = epoch + 1 WHERE id IN (SELECT value FROM jso
 SELECT json_group_array(json_array(
     json_array(r.id, r.namespace, r.definition, r.version, r.hash, r.program, r.status, r.seq, r.epoch, r.turn_id, r.owner,
                r.wake_at, r.inbox_seq, r.created_at, r.updated_at, r.closed_at, r."trigger", r."key", r.parent,
-               r.attributes, CAST(r.result AS TEXT)),
+               r.attributes, CAST(r.result AS TEXT), r.pins),
     r.died, r.alive_until) ORDER BY c."key")
 FROM json_each(?1) AS c CROSS JOIN runs AS r ON r.id = c.value;
 

@@ -1,7 +1,7 @@
 -- name: find
 SELECT json_group_array(json_array(id, namespace, definition, version, hash, program, status, seq, epoch, turn_id, owner,
                                    wake_at, inbox_seq, created_at, updated_at, closed_at, "trigger", "key", parent,
-                                   attributes, CAST(result AS TEXT)) ORDER BY id DESC)
+                                   attributes, CAST(result AS TEXT), pins) ORDER BY id DESC)
 FROM (SELECT * FROM runs WHERE TRUE /* conditions */ ORDER BY id DESC LIMIT :limit);
 
 -- name: before
@@ -36,7 +36,7 @@ EXISTS (SELECT 1 FROM attributes AS a
 -- name: walk
 SELECT json_group_array(json_array(id, namespace, definition, version, hash, program, status, seq, epoch, turn_id, owner,
                                    wake_at, inbox_seq, created_at, updated_at, closed_at, "trigger", "key", parent,
-                                   attributes, CAST(result AS TEXT)) ORDER BY id)
+                                   attributes, CAST(result AS TEXT), pins) ORDER BY id)
 FROM (SELECT * FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2);
 
 -- name: orphans

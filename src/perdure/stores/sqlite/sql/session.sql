@@ -52,12 +52,12 @@ BEGIN
                                                   AND id = NEW.new ->> 'definition'));
 
     INSERT INTO runs (id, namespace, definition, version, hash, program, status, seq, epoch, turn_id, owner,
-                      wake_at, created_at, updated_at, closed_at, "trigger", "key", parent, result)
+                      wake_at, created_at, updated_at, closed_at, "trigger", "key", parent, result, pins)
     SELECT NEW.run, NEW.new ->> 'namespace', NEW.new ->> 'definition', NEW.new ->> 'version', NEW.new ->> 'hash',
            NEW.new ->> 'program', NEW.status, NEW.seq, NEW.epoch, NEW.turn_id, NEW.owner, NEW.wake_at,
            NEW.new ->> 'created_at', NEW.at,
            iif(NEW.result IS NULL, NULL, NEW.at),
-           NEW.new ->> 'trigger', NEW.new ->> 'key', NEW.new ->> 'parent', NEW.result
+           NEW.new ->> 'trigger', NEW.new ->> 'key', NEW.new ->> 'parent', NEW.result, NEW.new ->> 'pins'
     WHERE changes() = 1
        OR (NEW.new ->> 'key' IS NULL
            AND NOT EXISTS (SELECT 1 FROM runs WHERE id = NEW.run)
