@@ -175,6 +175,10 @@ FAILURES: dict[str, Words] = {
         "Do not start runs with the keys of activations.",
     ),
     "FAILED": ("A `fail` node without a code of its own.", "Give it a `code`."),
+    "BRANCH_NO_WAY": (
+        "No choice of a branch is true and it has no default; or its code names a way that there is not.",
+        "Give it a default, or correct the rule. The failure names what was chosen.",
+    ),
     "CONDITION_NOT_BOOLEAN": ("The condition is neither true nor false.", "Compare: `x != null`, `len(list) > 0`."),
     "LOOP_ITEMS_INVALID": (
         "What should be looped over is no list, or `need` or a range is no number.",

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from perdure.nodes import (
     approval,
+    branch,
     conditional,
     continue_as_new,
     delay,
@@ -22,6 +23,7 @@ from perdure.nodes import (
     map_items,
     merge,
     merge_data,
+    processor,
     publish,
     python,
     script,
@@ -42,6 +44,7 @@ _TYPES: tuple[NodeType, ...] = (
     end.TYPE,
     conditional.TYPE,
     switch.TYPE,
+    branch.TYPE,
     merge.TYPE,
     loop.TYPE,
     loop_accumulator.TYPE,
@@ -61,6 +64,7 @@ _TYPES: tuple[NodeType, ...] = (
     set_vars.TYPE,
     merge_data.TYPE,
     python.TYPE,
+    processor.TYPE,
     script.TYPE,
     publish.TYPE,
     email.TYPE,

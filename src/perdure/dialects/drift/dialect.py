@@ -25,6 +25,9 @@ from perdure.programs.flow.validate import validate_flow
 _STORED = ("FILE", "REF", "REFERENCE", "STORED")
 """What `scriptType` says when `script` is the id of a stored script."""
 
+_NOT_HERE = ("NAME_UNKNOWN", "NODE_REFERENCE_UNKNOWN")
+"""Told of templates whose names we do not know; here any may be a member of the context."""
+
 
 class Drift:
     kind = "drift"
@@ -134,7 +137,7 @@ def _of_flow(sheet: Sheet, catalogue: Catalogue, told: list[Problem], below: str
     places = {problem.pointer for problem in told if problem.is_error}
     for problem in validate_flow({"nodes": document["nodes"], "settings": {"missing": "lenient"}}, catalogue)[1]:
         steps = problem.pointer.split("/")
-        if len(steps) < 4 or steps[3] != "config":
+        if len(steps) < 4 or steps[3] != "config" or problem.code in _NOT_HERE:
             continue
         origin = translated.origin(problem.pointer)
         if origin is None or not origin.startswith(below) or any(_around(place, origin) for place in places):

@@ -44,7 +44,7 @@ def problems_of(definition: Any, pointer: str = "") -> Iterator[Problem]:
     kind = definition.get("type")
     if kind is None:
         yield Problem("FIELD_MISSING", pointed(pointer, "type"), "a node definition needs a type", expected=_types())
-    elif kind not in words.FIELDS_BY_TYPE:
+    elif not isinstance(kind, str) or kind not in words.FIELDS_BY_TYPE:
         yield _unknown_type(kind, pointed(pointer, "type"))
     else:
         known = words.DEFINITION_FIELDS | words.FIELDS_BY_TYPE[kind]

@@ -30,8 +30,6 @@ class Made(msgspec.Struct):
     config: dict[str, Any]
     places: dict[str, str] = {}
     """Pointers into the configuration → pointers into the workflow."""
-    options: dict[str, Any] = {}
-    """What else the node has."""
     outcome: str | None = None
     """With which its edge is taken, where it has others too."""
 
@@ -86,16 +84,21 @@ def _branch(state: State, definition: dict[str, Any], ids: Mapping[str, str]) ->
     if not isinstance(choices, list):
         found = _script_in(state, definition)
         if found is not None:
-            made.put("next", found)
+            made.config |= {"script": found.script, "language": found.language}
+            made.places["/script"] = found.pointer
         made.config["ways"] = list(ids.values())
     else:
         made.config["choices"] = []
-        for choice in choices:
-            if isinstance(choice, dict) and choice.get("nextNode") in ids:
-                _choice(made, state, choice, choices.index(choice), ids)
-    if definition.get("defaultNode") in ids:
+        for number, choice in enumerate(choices):
+            if isinstance(choice, dict) and _is_state(choice.get("nextNode"), ids):
+                _choice(made, state, choice, number, ids)
+    if _is_state(definition.get("defaultNode"), ids):
         made.config["default"] = ids[definition["defaultNode"]]
     return made
+
+
+def _is_state(key: Any, ids: Mapping[str, str]) -> bool:
+    return isinstance(key, str) and key in ids
 
 
 def _choice(made: Made, state: State, choice: dict[str, Any], number: int, ids: Mapping[str, str]) -> None:
@@ -108,8 +111,9 @@ def _choice(made: Made, state: State, choice: dict[str, Any], number: int, ids: 
     else:
         found = detail(value, place)
     at = f"/choices/{len(made.config['choices'])}"
-    made.config["choices"].append({"when": found.written(), "next": ids[choice["nextNode"]]})
-    made.places[f"{at}/when/script" if found.is_script else f"{at}/when"] = found.pointer
+    rule_of = found.written() if found.is_script else {"when": found.value}
+    made.config["choices"].append({**rule_of, "next": ids[choice["nextNode"]]})
+    made.places[f"{at}/script" if found.is_script else f"{at}/when"] = found.pointer
 
 
 def _instruction(state: State, definition: dict[str, Any], ids: Mapping[str, str]) -> Made:
@@ -170,7 +174,9 @@ def _failure(state: State, definition: dict[str, Any], ids: Mapping[str, str]) -
     code = definition.get("errorCode") or "FAILURE_NODE"
     message = text if text is not None else f"the workflow failed at {state.key}"
     details = {"error": message}
-    return Made("fail", {"code": code, "message": message, "details": details, "terminate": True})
+    field = next((field for field in ("error", "message") if definition.get(field)), "errorCode")
+    config = {"code": code, "message": message, "details": details, "terminate": True}
+    return Made("fail", config, {"/message": state.inside(field), "/code": state.inside("errorCode")})
 
 
 def _wait(state: State, definition: dict[str, Any], ids: Mapping[str, str]) -> Made:
@@ -212,7 +218,7 @@ def _call(definition: Any, version: int | str | None, waits: bool) -> Made:
     input["parentWorkflowId"] = "${_global.workflowId}"
     input["params"] = f"${{merge(_global.nodeParameters, {json.dumps(params)})}}"
     config: dict[str, Any] = {"definition": definition, "input": input, "wait": waits, "on_parent_close": "abandon"}
-    if version not in (None, "ACTIVE"):
+    if isinstance(version, int):
         config["version"] = version
     if waits:
         config["on_parent_close"] = "cancel"

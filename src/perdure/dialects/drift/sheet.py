@@ -34,7 +34,7 @@ class State:
         self.place = pointed(self.pointer, "resourceId" if self.linked else "nodeDefinition")
         """Where problems of the definition are told."""
         kind = self.definition.get("type") if self.definition is not None else None
-        self.type: str | None = kind if kind in words.FIELDS_BY_TYPE else None
+        self.type: str | None = kind if isinstance(kind, str) and kind in words.FIELDS_BY_TYPE else None
 
     @property
     def is_workflow(self) -> bool:

@@ -43,9 +43,6 @@ class Translated:
         settings: dict[str, Any] = {"missing": "lenient", "after": [self.ids[key] for key in sheet.after]}
         if sheet.on_failure is not None:
             settings["on_failure"] = self.ids[sheet.on_failure.key]
-        on_demand = [self.ids[state.key] for state in sheet.states.values() if sheet.is_on_demand(state)]
-        if on_demand:
-            settings["on_demand"] = on_demand
         return {"nodes": self.nodes, "edges": self.edges, "settings": settings}
 
     def origin(self, pointer: str) -> str | None:
@@ -54,7 +51,7 @@ class Translated:
         at = pointer
         while at:
             if at in self.places:
-                return self.places[at] + rest
+                return self.places[at] + ("" if rest.startswith("/config") else rest)
             at, _, last = at.rpartition("/")
             rest = f"/{last}{rest}"
         return None
@@ -64,7 +61,9 @@ class Translated:
         if made is None:
             return
         place = pointed("/nodes", len(self.nodes))
-        node = {"id": self.ids[state.key], "type": made.type, "config": made.config, "join": "any", **made.options}
+        node: dict[str, Any] = {"id": self.ids[state.key], "type": made.type, "config": made.config, "join": "any"}
+        if self.sheet.is_on_demand(state) and not self.sheet.is_doubtful:
+            node["on_demand"] = True
         self.nodes.append(node)
         self.places[place] = state.pointer
         for inside, origin in made.places.items():
