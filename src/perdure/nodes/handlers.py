@@ -5,7 +5,7 @@ from __future__ import annotations
 from perdure.authoring.steps import Steps
 from perdure.engine.handlers import HandlerSpec, Lack
 from perdure.model.values import Json
-from perdure.nodes import branch, email, instruction, json_to_csv, processor, python, script, slack
+from perdure.nodes import branch, email, http, instruction, json_to_csv, processor, python, script, slack
 from perdure.nodes.toolbox import Toolbox
 
 
@@ -22,6 +22,7 @@ def builtin_handlers(steps: Steps, tools: Toolbox) -> dict[str, HandlerSpec]:
 
     return {
         python.TYPE.name: HandlerSpec(steps.call, steps.is_blocking, kind=python.TYPE.kind.value, lacks=lacks),
+        http.TYPE.name: http.handler(tools),
         json_to_csv.TYPE.name: json_to_csv.HANDLER,
         instruction.TYPE.name: HandlerSpec(lambda ctx: instruction.execute(ctx, tools.scripts), kind="isolated"),
         branch.TYPE.name: HandlerSpec(branch.handler(tools), kind=branch.TYPE.kind.value),

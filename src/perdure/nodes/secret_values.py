@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from perdure.model.values import Json
-from perdure.nodes.config import NodeConfig
+from perdure.nodes.config import NodeConfig, has_placeholder
 
 Place = list[str | int]
 
@@ -25,7 +25,9 @@ class SecretName(NodeConfig):
 
 
 def is_secret(value: Any) -> bool:
-    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get("secret"), str)
+    """One whose name is computed is none: whoever brings the data could choose among all."""
+    name = value.get("secret") if isinstance(value, dict) and len(value) == 1 else None
+    return isinstance(name, str) and bool(name) and not has_placeholder(name)
 
 
 def secret_places(value: Json) -> list[Place]:

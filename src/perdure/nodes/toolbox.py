@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perdure.nodes.mail.servers import MailSettings
 from perdure.nodes.outgoing.policy import OutgoingSettings
+from perdure.nodes.outgoing.tokens import Tokens
 from perdure.nodes.scripts import Scripts
 from perdure.nodes.scripts.pool import ScriptSettings
 from perdure.ports.secrets import Secrets
@@ -27,6 +28,7 @@ class Toolbox:
         self.secrets = secrets
         self.outgoing = outgoing or OutgoingSettings()
         self._http: HttpClient | None = None
+        self.tokens = Tokens(lambda: self.http)
         self._mail_settings = mail or MailSettings()
         self._mail: PostOffice | None = None
         self._closers: list[Callable[[], Awaitable[None]]] = []

@@ -27,7 +27,7 @@ from perdure.nodes.outgoing.bodies import ACCEPTED, read_body
 from perdure.nodes.outgoing.calls import Answer, Call
 from perdure.nodes.outgoing.failures import CallFailed, invalid_request, invalid_response, invalid_url, refused_host
 from perdure.nodes.outgoing.policy import OutgoingSettings, Policy
-from perdure.nodes.outgoing.urls import Place, check_headers, is_sensitive, read_url
+from perdure.nodes.outgoing.urls import Place, check_headers, is_sensitive, read_url, sendable
 
 CONNECT: Final = 10.0
 _LARGE: Final = 512 * 1024
@@ -168,19 +168,15 @@ class _Lines:
         _CALLED.set((place.host, place.port))
         if mapped is not None:
             headers["Host"] = place.origin.partition("://")[2]
-            target = URL(url).with_scheme(mapped.scheme).with_host(mapped.host).with_port(mapped.port)
+            target = sendable(url, mapped.origin)
             if self._mapped is None:
                 self._mapped = self._session(None)
-            return target, self._mapped, place.host if mapped.scheme == "https" else None
+            return URL(target, encoded=True), self._mapped, place.host if mapped.scheme == "https" else None
         policy.check_host(place.host, place.port)
         if self._guarded is None:
             self._guarded = self._session(policy)
-        host = f"[{place.host}]" if ":" in place.host else place.host
-        target = URL(url)
-        if (target.raw_host or "").rstrip(".") != place.host.rstrip("."):
-            # Two readers of one text that do not agree about the host are how guards are passed.
-            raise refused_host(host, "its name can be read in two ways")
-        return target, self._guarded, None
+        # Put together anew from what was checked: two readers of one text may not agree about its host.
+        return URL(sendable(url, place.origin), encoded=True), self._guarded, None
 
     def _session(self, policy: Policy | None) -> aiohttp.ClientSession:
         settings = self._settings
@@ -198,6 +194,7 @@ class _Lines:
             trust_env=False,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
             requote_redirect_url=False,
+            skip_auto_headers=["Content-Type"],
         )
         # aiohttp would repeat some calls by itself once; attempts are ours to count.
         session._retry_connection = False

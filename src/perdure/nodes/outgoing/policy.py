@@ -13,6 +13,7 @@ import msgspec
 from perdure.errors import SettingsInvalid
 from perdure.nodes.outgoing.addresses import Address, Network, embedded, plain, read_address, what_is_wrong
 from perdure.nodes.outgoing.failures import refused_address, refused_host
+from perdure.nodes.outgoing.urls import Place
 
 _USUAL_PORTS = frozenset({80, 443})
 _FIRST_FREE_PORT = 1024
@@ -29,14 +30,6 @@ class Allowed(NamedTuple):
     port: int | None
 
 
-class MappedTo(NamedTuple):
-    """Where the calls to a host go instead (setting `http_hosts`)."""
-
-    scheme: str
-    host: str
-    port: int
-
-
 class AuthClient(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A client that fetches tokens by OAuth 2 client credentials."""
 
@@ -50,7 +43,8 @@ class AuthClient(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 class OutgoingSettings(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[Allowed, ...] = ()
-    hosts: Mapping[str, MappedTo] = {}
+    hosts: Mapping[str, Place] = {}
+    """Where the calls to a host go instead."""
     connections_per_host: int = 20
     response_bytes: int = 10 * 1024 * 1024
     """The most that a call may ask for, decoded."""
@@ -69,7 +63,7 @@ class Policy:
         self._hosts = {(each.host, each.port) for each in own if each.host is not None}
         self.mapped = settings.hosts
 
-    def mapped_to(self, host: str, port: int) -> MappedTo | None:
+    def mapped_to(self, host: str, port: int) -> Place | None:
         return self.mapped.get(f"{host}:{port}") or self.mapped.get(host)
 
     def allows_host(self, host: str, port: int) -> bool:
@@ -168,13 +162,13 @@ def _split_port(text: str, entry: str) -> tuple[str, int | None]:
     return host, int(port)
 
 
-def parse_hosts(text: str) -> dict[str, MappedTo]:
+def parse_hosts(text: str) -> dict[str, Place]:
     """`api.example=http://127.0.0.1:8081, other.example:8443=https://10.0.0.7`. Raises SettingsInvalid."""
     return map_hosts(entry.partition("=")[::2] for entry in _entries(text))
 
 
-def map_hosts(pairs: Iterable[tuple[str, str]]) -> dict[str, MappedTo]:
-    found: dict[str, MappedTo] = {}
+def map_hosts(pairs: Iterable[tuple[str, str]]) -> dict[str, Place]:
+    found: dict[str, Place] = {}
     for name, target in pairs:
         try:
             parts = urlsplit(target.strip())
@@ -185,7 +179,7 @@ def map_hosts(pairs: Iterable[tuple[str, str]]) -> dict[str, MappedTo]:
             raise SettingsInvalid(
                 f"http_hosts sends {name!r} to {target!r}", expected="name=http://host:port, …"
             ) from None
-        found[name.strip().lower()] = MappedTo(parts.scheme, parts.hostname, port)
+        found[name.strip().lower()] = Place(parts.scheme, parts.hostname, port)
     return found
 
 

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 LONGEST_URL = 8 * 1024
 MOST_HEADERS = 100
@@ -18,6 +18,8 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _BAD_IN_URL = re.compile(r"[\x00-\x20\x7f\\]")
 _HOST = re.compile(r"[^\x00-\x20/?#@:\[\]<>^|%\\]+|\[[0-9A-Fa-f:.]+\]")
 
+_LONE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_KEPT = "%/?:@!$&'()*+,;=-._~"
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 
 OURS = frozenset(
@@ -72,6 +74,14 @@ def read_url(text: str) -> Place:
         if unquote(segment) in (".", ".."):
             raise ValueError("its path goes up with '..' or '.'")
     return Place(parts.scheme, plain_host(host), port or (443 if parts.scheme == "https" else 80))
+
+
+def sendable(text: str, origin: str) -> str:
+    """The URL as it is sent: the same path and query at this origin. What is encoded stays exactly as it is, what
+    has to be is encoded."""
+    parts = urlsplit(text)
+    path, query = (quote(_LONE.sub("%25", part), safe=_KEPT) for part in (parts.path or "/", parts.query))
+    return f"{origin}{path}?{query}" if parts.query else origin + path
 
 
 def _host_and_port(netloc: str) -> tuple[str, int | None]:

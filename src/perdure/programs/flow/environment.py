@@ -23,6 +23,8 @@ from perdure.programs.flow.graph import Graph, Node
 from perdure.programs.flow.names import Reads
 from perdure.programs.flow.state import FlowScope, FlowState
 
+RESPONSE = ":httpResponse"
+
 
 class Sight(NamedTuple):
     """From where a dialect's own names are read."""
@@ -101,6 +103,11 @@ def _outputs(flow: FlowState, scope: FlowScope, reads: Reads, name: str) -> dict
             if id in outputs:
                 found[id] = outputs[id]
                 break
+        else:
+            # Drift's name for what a call has given, whether or not that is the node's output itself.
+            whole = id.removesuffix(RESPONSE)
+            if whole != id:
+                found |= {id: outputs[whole] for outputs in reversed(around) if whole in outputs}
     return found
 
 
