@@ -32,6 +32,7 @@ COMPUTED = {
         "nodes/fail.py",  # the configured code
     },
     "ActivationError": set[str](),
+    "CallFailed": set[str](),
     "Problem": {
         "model/reading.py",
         "programs/flow/checks/options.py",
@@ -123,7 +124,7 @@ def descendants(kind: type[PerdureError], depth: int) -> Iterator[tuple[type[Per
 
 
 def failures() -> Iterator[str]:
-    found = [*places("Failure"), *places("ActivationError")]
+    found = [*places("Failure"), *places("ActivationError"), *places("CallFailed")]
     codes = dict.fromkeys([*(place.code for place in found), *MORE_FAILURES])
     made.in_words(codes, FAILURES, "failures")
     rows = []

@@ -273,6 +273,50 @@ FAILURES: dict[str, Words] = {
         "Mend the webhook, the token or the channel; add the host to `slack_hosts`.",
     ),
     "MESSAGE_INVALID": ("The computed type of a message is no text.", "Mend the template."),
+    "EGRESS_REFUSED": (
+        "A call to an address that is not public, or to a port of another protocol. `details` name host and kind.",
+        "Call the public address; or let the operator allow the host (`http_allow`).",
+    ),
+    "HTTP_URL_INVALID": (
+        "A URL that cannot be called: not http or https, no host, a user name, `..` in its path.",
+        "Look at what its placeholders have put into it.",
+    ),
+    "HTTP_REQUEST_INVALID": (
+        "A header, query or body that cannot be sent, such as a header with a line break.",
+        "The message names it.",
+    ),
+    "HTTP_UNREACHABLE": (
+        "No connection: the name is not known, nobody listens, or nobody answered in time.",
+        "Check the host; a `retry` helps if it comes back.",
+    ),
+    "HTTP_DROPPED": (
+        "The connection broke before the response was there. The call may have had its effect.",
+        "A `retry`: it carries the same Idempotency-Key.",
+    ),
+    "HTTP_TLS": (
+        "The certificate of the server is expired, is for another name, or is signed by nobody we know.",
+        "Mend the certificate. It cannot be ignored.",
+    ),
+    "HTTP_STATUS": (
+        "A status that was not expected; `details` has `status`, `url`, `method` and `body`.",
+        "408, 425, 429 and 5xx are tried again. For others: `ok`, or an edge with the outcome `error`.",
+    ),
+    "HTTP_REDIRECT_REFUSED": (
+        "A redirect to http from https, to something that is no URL, too many, or one that would give a secret away.",
+        "Call where it leads.",
+    ),
+    "HTTP_TOO_LARGE": (
+        "The response, unpacked, is larger than `max_bytes` or the operator allow; or there are too many pages.",
+        "Ask for less; or raise `max_bytes`, up to `http_response_bytes`.",
+    ),
+    "HTTP_RESPONSE_INVALID": (
+        "A response that is no HTTP, is packed in an unknown way, is no JSON, or does not fit `response_schema`.",
+        "The message says what; `details.pointer` where in the body.",
+    ),
+    "HTTP_AUTH_FAILED": (
+        "No token for the call: its server refused or could not be reached, or there is no client of this name.",
+        "`details` has its status or code. Look at the client, its secret and `http_clients`.",
+    ),
 }
 
 READING: dict[str, Words] = {

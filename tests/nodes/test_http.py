@@ -469,3 +469,31 @@ async def test_ways_to_say_who_calls(auth: Any, header: str, value: str, server:
     server.answer("/x", "ok")
     await called(app, {"url": "https://x.example/x", "auth": auth}, input={"token": "t0"})
     assert server.asked[0].header(header) == value
+
+
+# -- scripts -----------------------------------------------------------------------------------------
+
+
+async def test_every_dynamic_field_and_the_transformer_may_be_a_script(server: WebServer, app: Perdure) -> None:
+    """As Drift's documents have them."""
+    server.answer("/orders/7", {"items": [{"price": 2}, {"price": 3}]})
+    config = {
+        "url": {"script": "'https://x.example/orders/' + str(_global['id'])"},
+        "method": "POST",
+        "headers": {"script": "['X-Tenant': _thread.tenant]", "language": "groovy"},
+        "query": {"script": "return ['q': _global.id + 1]", "language": "groovy"},
+        "body": {"script": "{'ids': [input['id']], 'secret': 'KEY'}"},
+        "transformer": {"script": "return _response.items.collect { it.price * _global.n }", "language": "groovy"},
+    }
+    found = await called(app, config, input={"id": 7, "n": 10}, thread={"tenant": "acme"})
+    assert found == [20, 30]
+    (asked,) = server.asked
+    assert (asked.path, asked.header("X-Tenant")) == ("/orders/7?q=8", "acme")
+    assert asked.json() == {"ids": [7], "secret": "KEY"}
+
+
+async def test_a_script_that_fails_is_not_tried_again(server: WebServer, app: Perdure) -> None:
+    server.answer("/x", {"a": 1})
+    config = {"url": "https://x.example/x", "transformer": {"script": "_response['b']"}}
+    assert (await refused(app, config, retry=SOON))["code"] == "SCRIPT_RUNTIME"
+    assert len(server.asked) == 1

@@ -1,7 +1,8 @@
 """http: calls an API, and everything that belongs to that: who calls, how long, how often, what the answer means.
 
 The plan resolves the templates; the resolved values are recorded. Secrets are read by the handler and recorded nowhere.
-Everything about going out (which addresses, sizes, redirects) is in `perdure.nodes.outgoing`.
+Everything about going out (which addresses, sizes, redirects) is in `perdure.nodes.outgoing`. What may pass is tried
+again: connections that break, timeouts, 408, 425, 429 and 5xx; three attempts if nothing else is said.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from perdure.nodes.config import expression, template
 from perdure.nodes.outgoing.calls import Answer, Call
 from perdure.nodes.outgoing.failures import invalid_request, invalid_response
 from perdure.nodes.outgoing.tokens import Grant
+from perdure.nodes.script import seed_of
+from perdure.nodes.scripts import Script, script_of
 from perdure.nodes.secret_values import fill_secrets, secret_places
 from perdure.nodes.toolbox import Toolbox
 from perdure.programs.flow.nodetypes import Directive, Execute, NodeKind, NodeType, Plan, Refuse
@@ -42,7 +45,9 @@ class Prepared(msgspec.Struct, frozen=True):
     written: dict[str, Any]
     """The dynamic fields as the document has them."""
     templates: dict[str, Template]
-    transformer: Expression | None
+    scripts: dict[str, Script]
+    """Those of them that a script computes."""
+    transformer: Expression | Script | None
     schema: Schema | None
     secrets: list[list[str | int]]
 
@@ -51,17 +56,25 @@ def prepare(config: HttpConfig) -> Prepared:
     written = {name: getattr(config, name) for name in DYNAMIC if getattr(config, name) is not None}
     if isinstance(config.auth, BaseModel):
         written["auth"] = config.auth.model_dump(exclude_none=True)
-    templates = {name: template(value) for name, value in written.items() if name != "url"}
+    scripts = {name: script for name, value in written.items() if (script := script_of(value)) is not None}
+    templates = {name: template(value) for name, value in written.items() if name != "url" and name not in scripts}
     if isinstance(config.url, str):
         templates["url"] = compile_template(config.url, mode="lenient", escape="url")
     return Prepared(
         config,
         written,
         {name: each for name, each in templates.items() if not each.is_static},
-        expression(config.transformer) if config.transformer is not None else None,
+        scripts,
+        _transformer(config),
         Schema(config.response_schema) if config.response_schema is not None else None,
         secret_places(written),
     )
+
+
+def _transformer(config: HttpConfig) -> Expression | Script | None:
+    if isinstance(config.transformer, str):
+        return expression(config.transformer)
+    return script_of(config.transformer)
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
@@ -74,9 +87,9 @@ def plan(prepared: Prepared, moment: Plan) -> Directive:
 
 
 def reads(prepared: Prepared) -> Collection[tuple[str | int, ...]]:
-    if prepared.transformer is None:
-        return ()
-    return [each for each in prepared.transformer.reads if each[0] not in RESPONSE_NAMES]
+    own = prepared.transformer.reads if prepared.transformer is not None else ()
+    found = [each for each in own if each[0] not in RESPONSE_NAMES]
+    return [*found, *(each for script in prepared.scripts.values() for each in script.reads)]
 
 
 def retry(config: HttpConfig) -> Retry:
@@ -102,7 +115,9 @@ class Caller:
         prepared = _prepared(encode_json(ctx.written if is_resolved else ctx.config))
         config = prepared.config
         values = {**prepared.written, **ctx.config} if is_resolved else prepared.written
-        values = await fill_secrets(values, prepared.secrets, ctx.secret)
+        values = dict(await fill_secrets(values, prepared.secrets, ctx.secret))
+        for name, script in prepared.scripts.items():
+            values[name] = await self._run(script, ctx, ctx.bindings)
         call, grant = await self._call(ctx, prepared, values)
         if config.pagination is not None:
             answer, data = await self._pages(ctx, prepared, call, grant, values)
@@ -113,7 +128,23 @@ class Caller:
             misfit = prepared.schema.first_misfit(data)
             if misfit is not None:
                 raise invalid_response(f"{misfit.path or '/'}: {misfit.message}"[:500], pointer=misfit.path)
-        return _result(prepared, ctx, answer, data)
+        return await self._result(ctx, prepared, answer, data)
+
+    async def _run(self, script: Script, ctx: ActivationContext, bindings: dict[str, Any]) -> Json:
+        return await self._tools.scripts.run(script, bindings, now=ctx.scheduled_at, seed=seed_of(ctx.key))
+
+    async def _result(self, ctx: ActivationContext, prepared: Prepared, answer: Answer, data: Json) -> Result:
+        seen = shown(answer, data)
+        if prepared.transformer is not None:
+            response = {**seen, "status": answer.status, "body": data, "data": data}
+            names = {**ctx.bindings, "_response": data, "response": response}
+            if isinstance(prepared.transformer, Expression):
+                return Result(prepared.transformer.evaluate(names), beside={"httpResponse": seen})
+            return Result(await self._run(prepared.transformer, ctx, names), beside={"httpResponse": seen})
+        if prepared.config.output == "body":
+            return Result(data, beside={"httpResponse": seen})
+        seen.pop("truncated", None)
+        return Result({**seen, "data": data})
 
     async def _call(
         self, ctx: ActivationContext, prepared: Prepared, values: dict[str, Any], body: Any = None
@@ -206,20 +237,6 @@ def _next(base: Call, url: str | None, sent: dict[str, Any], pages: Any, values:
     return msgspec.structs.replace(base, url=with_query(values.get("url"), given))
 
 
-def _result(prepared: Prepared, ctx: ActivationContext, answer: Answer, data: Json) -> Result:
-    config = prepared.config
-    if prepared.transformer is not None:
-        seen = shown(answer, data)
-        response = {**seen, "status": answer.status, "body": data, "data": data}
-        output = prepared.transformer.evaluate({**ctx.bindings, "_response": data, "response": response})
-        return Result(output, beside={"httpResponse": seen})
-    seen = shown(answer, data)
-    if config.output == "body":
-        return Result(data, beside={"httpResponse": seen})
-    seen.pop("truncated", None)
-    return Result({**seen, "data": data})
-
-
 def handler(tools: Toolbox) -> HandlerSpec:
     return HandlerSpec(Caller(tools), kind=NodeKind.EFFECT.value)
 
@@ -227,8 +244,7 @@ def handler(tools: Toolbox) -> HandlerSpec:
 TYPE = NodeType(
     name="http",
     title="HTTP call",
-    description="Calls a URL. Output: `status_code`, `url`, `method`, `headers`, `data`; or what the transformer makes "
-    "of it. Network errors, timeouts, 408, 425, 429 and 5xx are tried again.",
+    description="Calls a URL. Output: `status_code`, `url`, `method`, `headers`, `data`; or what a transformer gives.",
     config=HttpConfig,
     kind=NodeKind.EFFECT,
     prepare=prepare,

@@ -15,8 +15,10 @@ from perdure.nodes.calling.paging import Pagination
 from perdure.nodes.config import NodeConfig, has_placeholder
 from perdure.nodes.outgoing.calls import REDIRECTS, RESPONSE_BYTES
 from perdure.nodes.outgoing.urls import MOST_HEADERS, read_url, what_is_wrong_with_header
+from perdure.nodes.scripts import TEMPLATE_OR_SCRIPT, ScriptText, script_mark
+from perdure.nodes.scripts.fields import is_script
 from perdure.nodes.secret_values import is_secret
-from perdure.programs.flow.fields import TEMPLATE, Kind, Written
+from perdure.programs.flow.fields import Kind
 
 RESPONSE_NAMES = ("_response", "response")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
@@ -28,7 +30,7 @@ _BEGINNING = re.compile(r"\s*(?:\$\{|\{\{|https?://)", re.IGNORECASE)
 
 
 def _url(value: Any) -> Any:
-    if is_secret(value):
+    if is_secret(value) or is_script(value):
         return value
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a URL is text that begins with http:// or https://")
@@ -49,7 +51,7 @@ def _method(value: Any) -> Any:
 
 
 def _headers(value: Any) -> Any:
-    if value is None or has_placeholder(value):
+    if value is None or has_placeholder(value) or is_script(value):
         return value
     if not isinstance(value, dict):
         raise ValueError("headers are an object, by name")
@@ -104,12 +106,12 @@ def _redirects(value: Any) -> Any:
 
 
 def _any(*types: str) -> WithJsonSchema:
-    return WithJsonSchema({"anyOf": [{"type": each} for each in types], "x-perdure": "template"})
+    return WithJsonSchema({"anyOf": [{"type": each} for each in types], "x-perdure": Kind.TEMPLATE_OR_SCRIPT.value})
 
 
-Url = Annotated[Any, AfterValidator(_url), TEMPLATE, _any("string", "object")]
-Headers = Annotated[Any, AfterValidator(_headers), TEMPLATE, _any("object", "string", "null")]
-Query = Annotated[Any, AfterValidator(_query), TEMPLATE, _any("object", "string", "null")]
+Url = Annotated[Any, AfterValidator(_url), TEMPLATE_OR_SCRIPT, _any("string", "object")]
+Headers = Annotated[Any, AfterValidator(_headers), TEMPLATE_OR_SCRIPT, _any("object", "string", "null")]
+Query = Annotated[Any, AfterValidator(_query), TEMPLATE_OR_SCRIPT, _any("object", "string", "null")]
 Method = Annotated[
     str, BeforeValidator(_method), WithJsonSchema({"type": "string", "examples": list(METHODS), "maxLength": 32})
 ]
@@ -125,7 +127,7 @@ Redirects = Annotated[
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": REDIRECTS}, {"type": "boolean"}]}),
 ]
 Transformer = Annotated[
-    str, Written(Kind.EXPRESSION, names=lambda _: RESPONSE_NAMES), Field(min_length=1, max_length=8192)
+    Annotated[str, Field(min_length=1, max_length=8192)] | ScriptText, script_mark(Kind.MIXED, RESPONSE_NAMES)
 ]
 
 
@@ -139,7 +141,7 @@ class HttpConfig(NodeConfig):
     method: Method = Field("GET", title="Method", examples=["POST"])
     query: Query = Field(
         None,
-        validation_alias=AliasChoices("queryParams", "query", "query_params"),
+        validation_alias=AliasChoices("query", "queryParams", "query_params"),
         title="Query",
         description="Added to the URL. A list is repeated, null is left out.",
         examples=[{"page": 2, "tag": ["a", "b"]}],
@@ -150,7 +152,7 @@ class HttpConfig(NodeConfig):
         description="By name. null is left out; `{secret: NAME}` is filled in when the call is made.",
         examples=[{"X-Api-Key": {"secret": "API_KEY"}}],
     )
-    body: Annotated[Any, TEMPLATE] = Field(
+    body: Annotated[Any, TEMPLATE_OR_SCRIPT] = Field(
         None,
         title="Body",
         description="Without one, nothing is sent. For `multipart`, a file is `{filename, content_type, data}`, with "
@@ -197,7 +199,7 @@ class HttpConfig(NodeConfig):
     )
     redirects: Redirects = Field(
         REDIRECTS,
-        validation_alias=AliasChoices("followRedirects", "redirects", "maxRedirects"),
+        validation_alias=AliasChoices("redirects", "followRedirects", "maxRedirects"),
         title="Redirects",
         description="How many are followed.",
         examples=[0],
@@ -210,7 +212,7 @@ class HttpConfig(NodeConfig):
     )
     response: Literal["auto", "json", "text", "binary"] = Field(
         "auto",
-        validation_alias=AliasChoices("responseType", "response"),
+        validation_alias=AliasChoices("response", "responseType"),
         title="Response as",
         description="`auto`: as its content type says. `binary` is kept as a blob (`hash`, `size`, `content_type`).",
         examples=["json"],
@@ -247,8 +249,8 @@ class HttpConfig(NodeConfig):
     transformer: Transformer | None = Field(
         None,
         title="Transformer",
-        description="An expression whose value is the output. `_response` is the body, `response` has `status_code`, "
-        "`headers`, `body`, `url`, `method`.",
+        description="An expression or a script whose value is the output. `_response` is the body, `response` "
+        "has `status_code`, `headers`, `body`, `url`, `method`.",
         examples=["_response.items[0].price * 1.19"],
     )
     pagination: Pagination | None = Field(

@@ -106,8 +106,9 @@ def _outputs(flow: FlowState, scope: FlowScope, reads: Reads, name: str) -> dict
         else:
             # Drift's name for what a call has given, whether or not that is the node's output itself.
             whole = id.removesuffix(RESPONSE)
-            if whole != id:
-                found |= {id: outputs[whole] for outputs in reversed(around) if whole in outputs}
+            nearest = next((outputs for outputs in around if whole in outputs), {})
+            if whole in nearest:
+                found[id] = nearest[whole]
     return found
 
 
