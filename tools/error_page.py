@@ -38,6 +38,8 @@ COMPUTED = {
         "programs/flow/checks/options.py",
         "programs/flow/checks/shape.py",
         "programs/flow/checks/writing.py",  # codes of expressions
+        "dialects/yantra/drawing.py",  # codes of shapes
+        "dialects/yantra/configs.py",  # codes of shapes
     },
     "_Refused": set[str](),
 }

@@ -359,6 +359,11 @@ PROBLEMS: dict[str, Words] = {
         "Connect the loop itself. A body begins and ends without edges.",
     ),
     "NO_START": ("No node begins the flow.", "Add a node of type `start`."),
+    "YANTRA_NO_END": ("A graph of Yantra's has no end.", "Add a node of type `end`."),
+    "YANTRA_EDGE_UNUSED": (
+        "An edge of a graph of Yantra's that is never followed: it leads back, or past a loop into or out of its body.",
+        "Take it away, or draw what is meant: see [Yantra's graphs](yantra.md).",
+    ),
     "MANY_STARTS": ("Two nodes begin the flow.", "Keep one `start`."),
     "JOIN_RANGE": (
         "A join wants more edges than there are, or `threads` without the rule `any`.",

@@ -7,9 +7,10 @@ from typing import Any
 from perdure.dialects.dialect import Dialect
 from perdure.dialects.drift import Drift
 from perdure.dialects.native import Native
+from perdure.dialects.yantra import Yantra
 
 NATIVE: Dialect = Native()
-DIALECTS: tuple[Dialect, ...] = (Drift(), NATIVE)
+DIALECTS: tuple[Dialect, ...] = (Drift(), Yantra(), NATIVE)
 """In the order in which they are asked; the native one takes the rest."""
 BY_KIND = {dialect.kind: dialect for dialect in DIALECTS}
 

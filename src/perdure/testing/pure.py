@@ -23,9 +23,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from perdure.authoring.steps import Step as PythonStep
+from perdure.dialects.known import dialect_of
 from perdure.engine.handlers import ActivationError, Result
 from perdure.engine.reports import completed
-from perdure.errors import InvariantBroken, PerdureError
+from perdure.errors import DocumentInvalid, InvariantBroken, PerdureError
 from perdure.kernel.kernel import Kernel
 from perdure.model import commands as c
 from perdure.model import effects as f
@@ -35,10 +36,9 @@ from perdure.model.failures import Failure
 from perdure.model.policies import DEFAULT_LIMITS, Limits
 from perdure.model.values import Json, decode_json, encode_json
 from perdure.model.waits import Wait
-from perdure.programs.flow.graph import compile_flow
+from perdure.programs.flow.graph import Graph, compile_flow
 from perdure.programs.flow.nodetypes import Catalogue
 from perdure.programs.flow.program import FlowProgram
-from perdure.programs.flow.validate import check_or_raise
 from perdure.testing.pure_run import PureContext, PureRun
 
 SECOND = 1_000_000
@@ -98,7 +98,7 @@ class PureRunner:
         self.calls: list[PureContext] = []
         """Every call of a step or handler, in order."""
         self._kernels = {
-            name: Kernel(FlowProgram(compile_flow(_document(each, catalogue), catalogue)))
+            name: Kernel(FlowProgram(_compiled(each, catalogue)))
             for name, each in {"flow": document, **(children or {})}.items()
         }
         self._agenda: list[tuple[int, float, int, str, c.Command]] = []
@@ -255,8 +255,15 @@ class PureRunner:
         heapq.heappush(self._agenda, (at, rank, self._order, target, command))
 
 
-def _document(document: Document, catalogue: Catalogue) -> FlowDocument:
-    return document if isinstance(document, FlowDocument) else check_or_raise(dict(document), catalogue)
+def _compiled(document: Document, catalogue: Catalogue) -> Graph:
+    if isinstance(document, FlowDocument):
+        return compile_flow(document, catalogue)
+    given = dict(document)
+    dialect = dialect_of(given)
+    problems = dialect.validate(given, catalogue)
+    if any(problem.is_error for problem in problems):
+        raise DocumentInvalid("the document has mistakes", [problem.as_dict() for problem in problems])
+    return dialect.compile(given, catalogue)
 
 
 def _is_report(target: str, command: c.Command, run: str, activation: int) -> bool:
