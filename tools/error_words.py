@@ -42,6 +42,8 @@ ERRORS: dict[str, Words] = {
         "A task for a person was answered before, and not like this; or its time was up, or it was withdrawn.",
         "Look at the run: it has gone on. The same answer again, with the same request id, is answered the same.",
     ),
+    "TOKEN_INVALID": ("A token for a task that is none of ours, or was changed.", "Ask for a new one."),
+    "TOKEN_EXPIRED": ("A token for a task that was good until a moment that has passed.", "Ask for a new one."),
     "DRAFT_CHANGED": ("Somebody else has saved the draft in between.", "Read it again, and apply the change to that."),
     "TOO_MUCH": (
         "Larger than a published limit.",

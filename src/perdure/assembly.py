@@ -41,8 +41,11 @@ from perdure.programs.flow.program import FlowProgram
 from perdure.service.checking import check_linked
 from perdure.service.definitions import DefinitionService
 from perdure.service.lookups import LookupService
+from perdure.service.on_demand import NodeResult
 from perdure.service.parts import PartService
 from perdure.service.runs import RunService, RunView, check_version
+from perdure.service.tasks import Accepted, TaskService, TaskView
+from perdure.service.tokens import TaskTokens, TokenKey
 from perdure.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,6 +91,7 @@ class Run:
 
     def __init__(self, app: Perdure, id: str) -> None:
         self._runs = app.runs
+        self._tasks = app.tasks
         self._namespace = app.namespace
         self.id = id
 
@@ -103,6 +107,22 @@ class Run:
 
     async def signal(self, name: str, payload: Json = None, *, id: str | None = None) -> None:
         await self._runs.signal(self._namespace, self.id, name, payload, id)
+
+    async def tasks(self) -> Sequence[TaskView]:
+        """What people are asked at the moment, with the views."""
+        return await self._tasks.of_run(self._namespace, self.id)
+
+    async def answer(
+        self, response: Json, *, node: str | None = None, id: str | None = None, by: str | None = None
+    ) -> Accepted:
+        """Answers the open task of the run, or of this node. With an `id`, the same call again counts once."""
+        return await self._tasks.resume(self._namespace, self.id, response, node=node, request=id, by=by)
+
+    async def execute_node(
+        self, node: str, parameters: Json = None, *, id: str | None = None, patience: float | None = None
+    ) -> NodeResult:
+        """Executes a node that is there to be asked for (`on_demand`), and waits for its result."""
+        return await self._runs.execute_node(self._namespace, self.id, node, parameters, id=id, patience=patience)
 
     async def cancel(self, reason: str | None = None) -> None:
         await self._runs.cancel(self._namespace, self.id, reason)
@@ -182,6 +202,7 @@ class Perdure:
         self.lookups = LookupService(store.definitions, self.library)
         self.parts = PartService(store.definitions, self.catalogue, self.library)
         self.runs = RunService(self.engine, store, self.library)
+        self.tasks = TaskService(self.engine, store, self.runs, TaskTokens(TokenKey(self.secrets, self.namespace)))
 
     @classmethod
     def open(

@@ -6,6 +6,8 @@
     │   ├── DocumentInvalid         DOCUMENT_INVALID     422   a definition with problems, all of them listed
     │   ├── NotJson                 NOT_JSON             415   a request whose body is not called JSON
     │   ├── Forbidden               FORBIDDEN            403
+    │   ├── TokenInvalid            TOKEN_INVALID        403   a token for a task that is not ours, or was changed
+    │   ├── TokenExpired            TOKEN_EXPIRED        410   a token for a task whose time is over
     │   ├── NotFound                NOT_FOUND            404
     │   ├── NotInstalled            NOT_INSTALLED        404   a step or node type that this process does not have
     │   ├── Conflict                CONFLICT             409   the request contradicts what is already so
@@ -117,6 +119,14 @@ class NotJson(CallerError):
 
 class Forbidden(CallerError):
     code, status = "FORBIDDEN", 403
+
+
+class TokenInvalid(CallerError):
+    code, status = "TOKEN_INVALID", 403
+
+
+class TokenExpired(CallerError):
+    code, status = "TOKEN_EXPIRED", 410
 
 
 class NotFound(CallerError):

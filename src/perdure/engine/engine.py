@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from perdure.engine.answers import Reply
+from perdure.engine.changes import Watch
 from perdure.engine.handlers import Lack, NodeHandlers, lacking
 from perdure.engine.ids import Ids
 from perdure.engine.library import Library
@@ -173,6 +174,10 @@ class Engine:
     async def result(self, namespace: str, run: str) -> Head:
         """The head of the run when it has ended; waits for that."""
         return await self.runtime.results.wait(namespace, run)
+
+    def watch(self, run: str) -> Watch:
+        """To wait until the run has moved on. Ask for it before looking at the run."""
+        return self.runtime.changes.watch(run)
 
     def lacking(self, kernel: Kernel, state: RunState) -> dict[str, Lack]:
         """By node: what this worker does not have of what the run is to execute."""

@@ -274,6 +274,7 @@ class OwnedRun:
         self.clear_flight()
         self.durable = write.seq
         self.size += len(write.data)
+        self.runtime.changes.moved(self.run)
         self.new = None
         self.fresh = False
         # Parked, and more has come meanwhile: that takes it up again at once.

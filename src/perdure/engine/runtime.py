@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from perdure.engine.adoption import Adoption
 from perdure.engine.alarms import Alarms
+from perdure.engine.changes import Changes
 from perdure.engine.children import Children
 from perdure.engine.claims import Claimer
 from perdure.engine.declining import Declined
@@ -78,6 +79,7 @@ class Runtime:
         self.children = Children(self)
         self.starts = Starts(self)
         self.results = Results(self)
+        self.changes = Changes(self)
         self.alarms = Alarms(self)
         self.claimer = Claimer(self)
         self.declined = Declined(self)

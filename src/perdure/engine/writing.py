@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from perdure.kernel.outlook import next_wake, status_of
+from perdure.kernel.outlook import next_wake, search_attributes, status_of
 from perdure.kernel.state import RunState
 from perdure.kernel.turn import Turn
 from perdure.model.codec import CODEC, EncodedTurn, encode_command, encode_events
-from perdure.model.events import AttributesSet, Event, MessagePublished
+from perdure.model.events import (
+    ActivationCancelled,
+    ActivationFailed,
+    AttributesSet,
+    Event,
+    MessagePublished,
+    RunRetried,
+    TaskAnswered,
+    TaskOpened,
+)
 from perdure.model.failures import Failure
 from perdure.model.values import encode_json
 from perdure.ports.journal import Message, NewRun, Send, TurnWrite
@@ -21,7 +30,11 @@ _Told: TypeAlias = tuple[Sequence[Message], dict[str, Any] | None]
 """Messages, and the search attributes where they changed."""
 
 _NO_EVENTS = EncodedTurn(b"[]", [], {})
-_TELLING: frozenset[type[Event]] = frozenset({MessagePublished, AttributesSet})
+_OF_TASKS: frozenset[type[Event]] = frozenset(
+    {TaskOpened, TaskAnswered, ActivationFailed, ActivationCancelled, RunRetried}
+)
+"""After these, other tasks may be open than before."""
+_TELLING: frozenset[type[Event]] = _OF_TASKS | {MessagePublished, AttributesSet}
 _NOTHING_TOLD: _Told = ((), None)
 
 
@@ -105,8 +118,8 @@ def _told_outside(state: RunState, events: list[Any]) -> _Told:
         kind = type(event)
         if kind is MessagePublished:
             messages.append(Message(f"{state.run}/{state.seq}/{place}", event.type, event.payload, event.key))
-        elif kind is AttributesSet:
-            attributes = state.attributes
+        elif kind is AttributesSet or (kind in _OF_TASKS and state.tasks_opened):
+            attributes = search_attributes(state)
     return messages, attributes
 
 

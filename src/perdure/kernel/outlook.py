@@ -3,6 +3,8 @@ not moving."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from perdure.kernel.program import Program
@@ -15,6 +17,9 @@ from perdure.model.times import iso
 
 HOUR = 60 * MINUTE
 _TITLE = 80
+_MOST_LINES = 50
+WAITS_FOR, TASKS = "perdure.waits_for", "perdure.tasks"
+"""Search attributes of runs in which a person is asked. They follow from the state and are never set."""
 
 
 def outstanding(program: Program, state: RunState) -> list[AnyEffect]:
@@ -119,6 +124,29 @@ def title_of(task: Task) -> str:
             line = said.strip().splitlines()[0]
             return line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…"
     return str(task.view.get("layoutId") or "a view")
+
+
+def search_attributes(state: RunState) -> dict[str, Any]:
+    """What runs are found by: what was set, and whether a person is asked, with the lines of an inbox."""
+    if not state.asking:
+        return state.attributes
+    open_tasks = [state.activations[id] for of_node in state.asking.values() for id in of_node]
+    return {**state.attributes, WAITS_FOR: "person", TASKS: [_line(each) for each in open_tasks[:_MOST_LINES]]}
+
+
+def _line(activation: Activation) -> dict[str, Any]:
+    task = activation.task
+    assert task is not None
+    found = {"id": activation.id, "node": activation.node, "title": title_of(task), "opened_at": task.opened_at}
+    if activation.due is not None:
+        found["due"] = activation.due
+    for name in ("assignees", "candidates"):
+        said = (task.details or {}).get(name)
+        if isinstance(said, str):
+            found[name] = said[:_TITLE]
+        elif isinstance(said, list):
+            found[name] = [str(each)[:_TITLE] for each in said[:_MOST_LINES]]
+    return found
 
 
 def _when(due: int | None, now: int | None) -> str:

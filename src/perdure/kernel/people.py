@@ -22,17 +22,20 @@ RESPONSE = ":viewResponse"
 
 
 def answer(turn: Turn, command: c.Answer) -> None:
-    content = mark_of(command.node, command.activation, command.response)
-    if is_repeated(turn.state, command.id, content, "answer"):
-        return
     activation = addressed(turn.state, command)
     if activation is not None:
-        _accept(turn, activation, command, content)
+        _accept(turn, activation, command)
+
+
+def _content(command: c.Answer) -> int:
+    return mark_of(command.node, command.activation, command.response)
 
 
 def addressed(state: RunState, command: c.Answer) -> Activation | None:
     """The open task that the answer is for, if it fits; None if it has been given before. Raises what stands against
     it."""
+    if is_repeated(state, command.id, _content(command), "answer"):
+        return None
     found = [
         id
         for node, of_node in state.asking.items()
@@ -84,7 +87,7 @@ def _no_task(state: RunState, command: c.Answer) -> Exception:
     return NotFound(f"no task is open{which}", run=state.run)
 
 
-def _accept(turn: Turn, activation: Activation, command: c.Answer, content: int) -> None:
+def _accept(turn: Turn, activation: Activation, command: c.Answer) -> None:
     state, task = turn.state, activation.task
     assert task is not None
     size, most = measured(command.response), state.limits.data
@@ -95,7 +98,7 @@ def _accept(turn: Turn, activation: Activation, command: c.Answer, content: int)
             limit=most,
             code_of_limit="LIMIT_DATA",
         )
-    turn.emit(e.TaskAnswered(activation.id, command.response, command.by, command.id, content))
+    turn.emit(e.TaskAnswered(activation.id, command.response, command.by, command.id, _content(command)))
     chosen = command.response["selectedOptions"].get(task.decided_by) if task.decided_by is not None else None
     outcome = (task.outcomes or {}).get(chosen, ANSWERED) if isinstance(chosen, str) else ANSWERED
     turn.program.completed(turn, activation, command.response, outcome, None, size)

@@ -230,6 +230,7 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     """Activations by the name of the signal that they wait for, in the order in which they began to wait."""
     asking: dict[str, dict[int, bool]] = {}
     """Open tasks by node, in the order in which they were opened."""
+    tasks_opened: int = 0
     answered: dict[str, tuple[int, int]] = {}
     """Of each node whose task was answered, the last one: its activation, and what tells its answer from others."""
     demands: dict[str, tuple[int, int, int]] = {}

@@ -19,6 +19,7 @@ REMEMBERED_DEMANDS = 1_000
 def task_opened(state: RunState, event: e.TaskOpened, at: int) -> Activation:
     activation = move(state, event.activation, event, at)
     before = activation.task
+    state.tasks_opened += 1
     activation.due = event.due
     activation.task = Task(
         event.view,

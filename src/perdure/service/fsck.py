@@ -18,7 +18,7 @@ import msgspec
 from perdure.engine.library import Library
 from perdure.errors import HistoryUnreadable, PerdureError
 from perdure.kernel.kernel import Kernel
-from perdure.kernel.outlook import next_wake, status_of
+from perdure.kernel.outlook import next_wake, search_attributes, status_of
 from perdure.kernel.signal_ids import says_content
 from perdure.kernel.state import RunState
 from perdure.model import events as e
@@ -125,7 +125,7 @@ class Checker:
         status = status_of(kernel.program, state)
         if status != head.status:
             self._find(2, head.run, f"the head says {head.status}, the log says {status}")
-        if state.attributes != head.attributes:
+        if search_attributes(state) != head.attributes:
             self._find(2, head.run, "the search attributes differ from the log")
         if (state.definition, state.version) != (head.definition, head.version):
             self._find(2, head.run, "the head names another definition than the log")

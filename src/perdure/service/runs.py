@@ -11,10 +11,12 @@ from perdure.engine import Engine
 from perdure.engine.library import MAX_VERSION, Library
 from perdure.errors import HistoryUnreadable, IllegalCommand, InvalidInput, NotFound, NotInstalled, RunEnded
 from perdure.kernel.kernel import Kernel
-from perdure.kernel.outlook import Reason
+from perdure.kernel.outlook import TASKS, WAITS_FOR, Reason
+from perdure.kernel.people import addressed, as_answer
 from perdure.kernel.signal_ids import is_known
 from perdure.kernel.state import RunState
 from perdure.model import commands as c
+from perdure.model.answers import is_response
 from perdure.model.events import Recorded
 from perdure.model.policies import Limits
 from perdure.model.references import WORDS, Word
@@ -25,6 +27,7 @@ from perdure.ports.journal import Head
 from perdure.ports.runs import RunFilter
 from perdure.ports.store import Store
 from perdure.service.histories import read_history, rebuild
+from perdure.service.on_demand import NodeResult, ask_for_node
 from perdure.service.reasons import Reasons
 
 MOST = 2**63 - 1
@@ -120,11 +123,40 @@ class RunService:
             check_name(id, "/id")
         check_json(payload, "/payload")
         signal = c.Signal(name, payload, id)
+        if is_response(payload) and await self._is_answered(namespace, run, signal):
+            return
         try:
             await self._send(namespace, run, signal)
         except IllegalCommand:
             if id is None or not is_known((await self.state(namespace, run))[1], signal):
                 raise  # otherwise it came through before the run ended, and its answer was lost
+
+    async def _is_answered(self, namespace: str, run: str, signal: c.Signal) -> bool:
+        """A signal may be the answer to a task. Where another worker has the run, only here a bad one can be refused
+        to whoever sent it."""
+        _, state = await self.state(namespace, run)
+        meant = as_answer(state, signal)
+        return meant is not None and addressed(state, meant) is None
+
+    async def execute_node(
+        self,
+        namespace: str,
+        run: str,
+        node: str,
+        parameters: Json = None,
+        *,
+        id: str | None = None,
+        patience: float | None = None,
+    ) -> NodeResult:
+        """Executes a node that is there to be asked for (`on_demand`), beside the graph of an open run, and gives its
+        result. The same id again gives the same result."""
+        check_name(run, "/id")
+        command = c.RunNode(check_name(node, "/node"), parameters, id or self._engine.runtime.ids.token())
+
+        async def state_of(run: str) -> RunState:
+            return (await self.state(namespace, run))[1]
+
+        return await ask_for_node(self._engine, self._store, state_of, namespace, run, command, patience)
 
     async def cancel(self, namespace: str, run: str, reason: str | None = None) -> None:
         await self._send(namespace, run, c.Cancel(_reason(reason)))
@@ -219,7 +251,7 @@ def view(head: Head) -> RunView:
         created_at=iso(head.created_at),
         updated_at=iso(head.updated_at),
         closed_at=iso(head.closed_at) if head.closed_at is not None else None,
-        attributes=head.attributes,
+        attributes={name: value for name, value in head.attributes.items() if name not in (WAITS_FOR, TASKS)},
         output=result.get("output"),
         failure=result.get("failure"),
         events=head.seq,
