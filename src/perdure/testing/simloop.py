@@ -78,6 +78,9 @@ class _Shuffled(collections.deque[Any]):
 
 
 class SimLoop(asyncio.SelectorEventLoop):
+    waits_for_others = False
+    """Of processes outside only the answer counts, and it is there at once."""
+
     def __init__(self, seed: int | None = None) -> None:
         selector = _JumpingSelector()
         super().__init__(selector)

@@ -96,14 +96,14 @@ class Scripts:
             raise ActivationError("SCRIPT_RUNTIME", told) from None
 
     async def _open(self) -> Sandbox:
-        from perdure.nodes.scripts.sandbox import Sandbox
+        from perdure.nodes.scripts.sandbox import sandbox
 
         async with self._opening:
             if self._sandbox is None:
                 settings = self.settings
-                sandbox = Sandbox(settings.workers or os.cpu_count() or 1, settings.most.seconds, settings.uses)
-                await sandbox.open()
-                self._sandbox = sandbox
+                made = sandbox(settings.workers or os.cpu_count() or 1, settings.most.seconds, settings.uses)
+                await made.open()
+                self._sandbox = made
             return self._sandbox
 
     async def close(self) -> None:

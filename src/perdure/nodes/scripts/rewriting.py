@@ -26,6 +26,7 @@ _CONVERSIONS: Final = {ord("s"): "str", ord("r"): "repr", ord("a"): "repr"}
 def rewritten(source: str, tree: ast.Module, found: Readings, names: Names) -> tuple[list[str], int]:
     """The lines of the program, and how many of them stand above the first of the script."""
     edits = _Edits(source)
+    in_texts = _continued(tree)
     dotted = sorted({node.attr for node, become in found.attributes.items() if become is Become.EITHER})
     unreliable = _inside_texts(tree, found, edits)
     for node, become in found.attributes.items():
@@ -44,7 +45,6 @@ def rewritten(source: str, tree: ast.Module, found: Readings, names: Names) -> t
     if unreliable:
         above += _OF_TEXTS
     above.append(f"def {PREFIX}_script({', '.join(f'{name}=None' for name in names.parameters)}):")
-    in_texts = _continued(tree)
     lines = edits.applied().split("\n")
     body = [line if number in in_texts else f" {line}" for number, line in enumerate(lines, 1)]
     return [*above, *body, *closing], len(above)
