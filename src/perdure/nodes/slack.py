@@ -22,6 +22,7 @@ from perdure.engine.context import ActivationContext
 from perdure.engine.handlers import ActivationError, HandlerSpec
 from perdure.errors import NotFound
 from perdure.expressions import Template
+from perdure.expressions.gotemplate import is_go_template
 from perdure.model.failures import Failure
 from perdure.model.policies import Retry
 from perdure.model.values import Json, decode_json, encode_json
@@ -33,7 +34,7 @@ from perdure.nodes.outgoing.failures import CallFailed
 from perdure.nodes.outgoing.urls import read_url
 from perdure.nodes.secret_values import SecretName, is_secret
 from perdure.nodes.toolbox import Toolbox
-from perdure.programs.flow.fields import TEMPLATE
+from perdure.programs.flow.fields import LETTER, TEMPLATE
 from perdure.programs.flow.nodetypes import Directive, Execute, NodeKind, NodeType, Plan, Refuse
 
 POST_MESSAGE = "https://slack.com/api/chat.postMessage"
@@ -58,7 +59,7 @@ def _blocks(value: Any) -> Any:
     return value
 
 
-Blocks = Annotated[Any, AfterValidator(_blocks), TEMPLATE]
+Blocks = Annotated[Any, AfterValidator(_blocks), LETTER]
 Confidential = Annotated[str | SecretName, TEMPLATE]
 
 
@@ -179,8 +180,9 @@ def _rich(value: Any) -> Rich:
             return [frame(each, [*place, number]) for number, each in enumerate(part)]
         if isinstance(part, dict):
             return {key: frame(each, [*place, key]) for key, each in part.items()}
-        if isinstance(part, str) and place and place[-1] == "text" and has_placeholder(part):
-            texts.append((place, letter(part, "slack")))
+        is_text = bool(place) and place[-1] == "text"
+        if place and has_placeholder(part) and (is_text or is_go_template(part)):
+            texts.append((place, letter(part, "slack" if is_text else "none")))
             return ""
         return part
 
