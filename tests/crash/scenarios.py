@@ -12,7 +12,9 @@ from typing import Any
 
 from perdure import ActivationError, Perdure, Run
 from perdure.errors import Conflict, RunEnded
+from perdure.nodes.outgoing.policy import OutgoingSettings
 from tests.crash.ledger import Ledger
+from tests.crash.webeffects import WebEffects
 
 Client = Callable[[Perdure, Ledger], Awaitable[Run]]
 
@@ -34,6 +36,12 @@ class Scenario:
 
 def step(id: str, name: str = "act", **more: Any) -> dict[str, Any]:
     return {"id": id, "type": "python", "config": {"step": name}, **more}
+
+
+def call(id: str, method: str = "POST") -> dict[str, Any]:
+    """A real request; the server counts its Idempotency-Key as the effect."""
+    config = {"url": "https://effects.example/${input.n}", "method": method, "body": "${input}", "output": "body"}
+    return {"id": id, "type": "http", "config": config}
 
 
 def flow(id: str, nodes: list[dict[str, Any]], *edges: str, **settings: Any) -> dict[str, Any]:
@@ -74,6 +82,7 @@ def register(app: Perdure, ledger: Ledger) -> None:
 
     for function in (act, flaky, broken, undo, count):
         app.register(function)
+    app.tools.outgoing = OutgoingSettings(hosts=WebEffects(ledger))
 
 
 async def _start(app: Perdure, ledger: Ledger, input: Any = None) -> Run:
@@ -147,6 +156,13 @@ SCENARIOS = [
         started(),
         effects=3,
         output={"did": "c"},
+    ),
+    Scenario(
+        "calls",
+        [flow("main", [call("a"), call("b", "PUT")], "start a", "a b")],
+        started({"n": 1}),
+        effects=2,
+        output={"did": "PUT"},
     ),
     Scenario(
         "branch",

@@ -225,11 +225,18 @@ class Caller:
                     raise invalid_request("a cursor goes into a body that is an object")
                 call, grant = await self._call(ctx, prepared, values, {**(given or {}), **sent})
             else:
-                call = _next(base, url, sent, pages, values)
+                call = _next(base, url, sent, values)
+            call = _of_page(call, ctx.key, number + 1)
         raise paging.too_many(pages.max_pages, "pages")
 
 
-def _next(base: Call, url: str | None, sent: dict[str, Any], pages: Any, values: dict[str, Any]) -> Call:
+def _of_page(call: Call, key: str, number: int) -> Call:
+    """A server that remembers keys would answer every page with the first one."""
+    headers = tuple((name, f"{key}/page/{number}" if value == key else value) for name, value in call.headers)
+    return msgspec.structs.replace(call, headers=headers)
+
+
+def _next(base: Call, url: str | None, sent: dict[str, Any], values: dict[str, Any]) -> Call:
     if url is not None:
         return msgspec.structs.replace(base, url=url)
     query = values.get("query")
