@@ -14,6 +14,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any, Literal
 
+import msgspec
 from pydantic import Field, ValidationError
 
 from perdure.expressions.places import nearest
@@ -22,6 +23,7 @@ from perdure.model.problems import Problem, pointed
 from perdure.model.references import ALL_LOOKUPS, NODE, SCRIPT, Parts, Reference, reference_in
 from perdure.model.times import Duration
 from perdure.programs.flow.checks.shape import problems_of, shown
+from perdure.programs.flow.fields import texts
 from perdure.programs.flow.nodetypes import Catalogue
 
 LOOKUP_NAME = "_enum_store"
@@ -109,6 +111,15 @@ def part_problems(kind: str, document: Any, catalogue: Catalogue) -> list[Proble
         hint = f"; did you mean {meant!r}?" if meant else ""
         told = f"there is no node type {shown(document['type'])}{hint}"
         return [Problem("NODE_TYPE_UNKNOWN", "/type", told, expected=f"one of {', '.join(catalogue)}")]
+    if kind == SCRIPT and SCRIPT in catalogue:
+        given = {"script": document["script"], "language": document.get("language", "python")}
+        found = texts(catalogue[SCRIPT].config, given)
+        return [
+            msgspec.structs.replace(problem, pointer=text.pointer + problem.pointer)
+            for text in found
+            if text.script is not None
+            for problem in text.script.problems
+        ]
     return []
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import perdure
 from perdure.errors import DocumentInvalid
 from perdure.nodes.scripts import check_script, compile_script
-from perdure.nodes.scripts.bindings import pruned, with_nested
+from perdure.nodes.scripts.bindings import pruned
 from perdure.nodes.scripts.names import Names
 from perdure.nodes.scripts.reading import readings
 from perdure.nodes.scripts.rewriting import rewritten
@@ -134,19 +134,6 @@ def test_only_what_is_read_is_sent() -> None:
     assert pruned(reads, bindings) == {"_global": {"a": {"b": 1}, "c": [{"d": 1}]}}
     assert pruned({("input", "x"), ("item",)}, bindings) == {"input": 5}
     assert pruned({("vars",), ("vars", "big")}, bindings) == {"vars": {"big": "x"}}
-
-
-def test_look_ups_with_dotted_names_are_seen_both_ways() -> None:
-    lookups = {"pay.host": "h", "pay": {"port": 1}, "x.y.z": 3, "x.y": 5, "plain": 6, ".": 7}
-    before = str(lookups)
-    found = with_nested(lookups)
-    assert found["pay"] == {"port": 1, "host": "h"}
-    assert found["pay.host"] == "h"
-    assert found["x"]["y"] in ({"z": 3}, 5)
-    assert found["plain"] == 6
-    assert str(lookups) == before
-    assert with_nested({"a": 1}) == {"a": 1}
-    assert with_nested(None) is None
 
 
 def test_b14_ten_thousand_evaluations_compile_once() -> None:

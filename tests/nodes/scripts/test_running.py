@@ -35,7 +35,7 @@ FAILURES: list[tuple[str, str, str, str, dict[str, Any]]] = [
      "line 1: TimeoutError: feed time limit exceeded", {"line": 1, "exception": "TimeoutError"}),
     ("python", "import json\njson.loads('{')", "SCRIPT_RUNTIME", "line 2: JSONDecodeError", {}),
     ("python", "x = 1\nitem", "SCRIPT_NAME", "line 2: name 'item' is not defined", {"line": 2}),
-    ("python", "item = item + 1", "SCRIPT_NAME", "line 1: name 'item' is not defined", {"line": 1}),
+    ("python", "item = item + 1", "SCRIPT_NAME", "line 1: cannot access local variable 'item'", {"line": 1}),
     ("python", "def f():\n    return a\n    a = 1\nf()", "SCRIPT_NAME", "line 2: cannot access local variable 'a'",
      {"line": 2}),
     ("python", "nonlocal x\n1", "SCRIPT_SYNTAX", "line 1: ", {"line": 1}),

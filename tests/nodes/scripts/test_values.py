@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from perdure.engine.handlers import ActivationError
+from perdure.model.lookups import nested
 from tests.nodes.scripts.conftest import Run
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -19,7 +20,7 @@ ORDER = {
 }
 BINDINGS: dict[str, Any] = {
     "_global": {"order": ORDER, "my-node": {"x": 1}},
-    "_enum_store": {"pay.host": "127.0.0.1", "lists": {"colours": ["red"]}},
+    "_enum_store": nested({"pay.host": "127.0.0.1", "lists": {"colours": ["red"]}}),
     "_thread": {"tenant": "shop"},
     "input": {"n": 3},
     "vars": {"total": 7},

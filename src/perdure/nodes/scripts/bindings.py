@@ -7,8 +7,6 @@ from typing import Any
 
 from perdure.model.values import Json
 
-LOOKUPS = "_enum_store"
-
 
 def pruned(reads: Collection[tuple[str | int, ...]], bindings: Mapping[str, Any]) -> dict[str, Any]:
     """Names without a value are left out; the script finds out if it comes to that."""
@@ -16,10 +14,7 @@ def pruned(reads: Collection[tuple[str | int, ...]], bindings: Mapping[str, Any]
     for name, *keys in reads:
         if name in bindings:
             paths.setdefault(str(name), []).append(tuple(keys))
-    return {
-        name: _part(with_nested(bindings[name]) if name == LOOKUPS else bindings[name], wanted)
-        for name, wanted in paths.items()
-    }
+    return {name: _part(bindings[name], wanted) for name, wanted in paths.items()}
 
 
 def _part(value: Json, paths: Collection[tuple[str | int, ...]]) -> Json:
@@ -29,23 +24,3 @@ def _part(value: Json, paths: Collection[tuple[str | int, ...]]) -> Json:
     for key, *rest in paths:
         below.setdefault(key, []).append(tuple(rest))
     return {key: _part(value[key], rest) for key, rest in below.items() if key in value}
-
-
-def with_nested(lookups: Json) -> Json:
-    """Look-ups may have dotted names, `pay.host`; a script may also write `_enum_store.pay.host`."""
-    if not isinstance(lookups, dict) or not any("." in key for key in lookups):
-        return lookups
-    found = dict(lookups)
-    for key, value in lookups.items():
-        *outer, last = key.split(".")
-        at = found
-        for step in outer:
-            inner = at.get(step, {})
-            if not isinstance(inner, dict):
-                break
-            at[step] = dict(inner)
-            at = at[step]
-        else:
-            if outer:
-                at.setdefault(last, value)
-    return found

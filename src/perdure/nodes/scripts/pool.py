@@ -113,8 +113,8 @@ class Scripts:
 
 
 def _check_names(script: Script, given: Mapping[str, Any]) -> None:
-    """Names that are parameters must be there. Any other the script itself finds missing, if it comes to that."""
-    for name, (line, _) in script.names.items():
-        if name not in given and (script.call or name in script.parameters):
+    """Groovy's are parameters, and must be there. Python itself finds a name missing, if it comes to that."""
+    for name, (line, _) in script.names.items() if script.call else ():
+        if name not in given:
             told = f"line {line}: name {name!r} is not defined"
             raise ActivationError("SCRIPT_NAME", told, details={"line": line})

@@ -11,6 +11,8 @@ from typing import Final
 
 PREFIX: Final = "_perdure"
 GIVEN: Final = "_perdure_given"
+PARAMETERS: Final = "_perdure_parameters"
+"""Where the names stand that a script both reads and sets, as far as they are given."""
 
 _HEAD: Final = "from json import dumps as _perdure_dumps, loads as _perdure_loads\n"
 HEAD_LINES: Final = _HEAD.count("\n")
@@ -38,11 +40,11 @@ _perdure_value = _perdure_plain(_perdure_value)
 
 def finished(program: str, call: str, parameters: Collection[str], given: Collection[str], most: int) -> str:
     """The whole program. Its last line is an expression: the result as JSON text or, if it is too long, its length."""
-    lines = [program]
+    arguments = ", ".join(name for name in parameters if name in given)
+    lines = [program.replace(PARAMETERS, arguments, 1)]
     if given:
         lines.append(f"{GIVEN} = _perdure_loads({GIVEN})")
     lines += [f"{name} = {GIVEN}[{name!r}]" for name in sorted(given)]
-    arguments = ", ".join(f"{name}={name}" for name in parameters if name in given)
     lines.append(f"_perdure_value = {call or f'_perdure_script({arguments})'}")
     return _HEAD + "\n".join(lines) + _result(most)
 

@@ -10,7 +10,7 @@ import ast
 from typing import Final
 
 from perdure.nodes.scripts.names import Names
-from perdure.nodes.scripts.program import PREFIX
+from perdure.nodes.scripts.program import PARAMETERS, PREFIX
 from perdure.nodes.scripts.reading import Become, Readings
 
 RESULT: Final = "result"
@@ -44,7 +44,7 @@ def rewritten(source: str, tree: ast.Module, found: Readings, names: Names) -> t
     ]
     if unreliable:
         above += _OF_TEXTS
-    above.append(f"def {PREFIX}_script({', '.join(f'{name}=None' for name in names.parameters)}):")
+    above.append(f"def {PREFIX}_script({PARAMETERS if names.parameters else ''}):")
     lines = edits.applied().split("\n")
     body = [line if number in in_texts else f" {line}" for number, line in enumerate(lines, 1)]
     return [*above, *body, *closing], len(above)
