@@ -13,6 +13,7 @@ import msgspec
 
 from perdure.assembly import Perdure, Run
 from perdure.cli.screen import give_up, print_json, tell
+from perdure.dialects.known import dialect_of
 from perdure.engine import Observer
 from perdure.errors import DocumentInvalid, InvalidInput, NotFound, PerdureError
 from perdure.model.problems import Problem
@@ -195,8 +196,9 @@ def read_json_file(file: Path, read: Reader = read_document) -> Any:
 
 
 def document_id(document: Any, file: Path) -> str:
-    if isinstance(document, dict) and isinstance(document.get("id"), str):
-        return str(document["id"])
+    given = dialect_of(document).id_of(document) if isinstance(document, dict) else None
+    if isinstance(given, str):
+        return given
     cleaned = "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in file.stem)
     return cleaned.strip("._-") or "flow"
 

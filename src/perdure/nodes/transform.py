@@ -60,6 +60,9 @@ class MapConfig(NodeConfig):
         validation_alias=AliasChoices("includeUnmapped", "include_unmapped"),
         title="Keep the other fields",
     )
+    each: bool = Field(
+        True, title="Item by item", description="A list is mapped item by item; otherwise the object that it is in."
+    )
 
 
 class ExtractConfig(NodeConfig):
@@ -168,7 +171,7 @@ def _map(config: MapConfig) -> operations.Operation:
         pairs = [(parse_path(source), parse_path(target), False) for source, target in given.items()]
     else:
         pairs = [(parse_path(each.source), parse_path(each.target), each.remove_source) for each in given]
-    return operations.Map(pairs, config.include_unmapped)
+    return operations.Map(pairs, config.include_unmapped, config.each)
 
 
 def _extract(config: ExtractConfig) -> operations.Operation:

@@ -35,11 +35,12 @@ class Map(msgspec.Struct, frozen=True):
     pairs: list[tuple[Path, Path, bool]]
     """From, to, whether the source is removed."""
     keep: bool
+    each: bool = True
     name: str = "map"
 
     def apply(self, value: Json, moment: Plan, also: Json = None) -> Json:
         base = subject(value)
-        if isinstance(base, list):
+        if isinstance(base, list) and self.each:
             return [self._one(item, _object(item, f"item {index}"), also) for index, item in enumerate(base)]
         if not isinstance(base, dict):
             base = value  # `data` may be a plain answer, as after a condition; its neighbours are mapped then

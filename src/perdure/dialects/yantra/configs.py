@@ -302,7 +302,7 @@ def _map(form: Form, given: Config, place: str) -> Config:
         if pair.get("removeSource") is True:
             mapping["removeSource"] = True
         made.append(mapping)
-    return {"mappings": made, "includeUnmapped": given.get("includeUnmapped") is True}
+    return {"mappings": made, "includeUnmapped": given.get("includeUnmapped") is True, "each": False}
 
 
 def _loop(form: Form) -> Config:
