@@ -21,7 +21,7 @@ SIGNS = {"eq": "==", "neq": "!=", "gt": ">", "lt": "<", "gte": ">=", "lte": "<="
 _FIXED = ("data", "input", "workflow")
 
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
-_NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,40})(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?")
 _DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:\.\w[\w-]*)+")
 _AUTOMATIC = re.compile(r"\s*data\.data\s*={2,3}\s*(true|false)\s*")
 

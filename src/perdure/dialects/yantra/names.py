@@ -37,49 +37,69 @@ class YantraNames:
 
     def environment(self, graph: Graph, state: RunState, scope: FlowScope, data: Json, reads: Reads) -> dict[str, Any]:
         inner = data["data"] if isinstance(data, dict) and "data" in data else data
-        return self._gather(graph, state, scope, data, reads, {"input": data, "data": inner})
+        return self._gather(graph, state, scope, data, reads, {"input": data, "data": inner}, {})
 
-    def on_edge(self, graph: Graph, state: RunState, scope: FlowScope, output: Json, reads: Reads) -> dict[str, Any]:
-        return self._gather(graph, state, scope, output, reads, {"data": output})
+    def on_edge(
+        self, graph: Graph, state: RunState, scope: FlowScope, node: str, output: Json, reads: Reads
+    ) -> dict[str, Any]:
+        return self._gather(graph, state, scope, output, reads, {"data": output}, {node: output})
 
     def _gather(
-        self, graph: Graph, state: RunState, scope: FlowScope, given: Json, reads: Reads, fixed: dict[str, Any]
+        self,
+        graph: Graph,
+        state: RunState,
+        scope: FlowScope,
+        given: Json,
+        reads: Reads,
+        fixed: dict[str, Any],
+        fresh: dict[str, Any],
     ) -> dict[str, Any]:
+        """`fresh`: outputs that are not kept yet."""
+        flow: FlowState = state.body
         found: dict[str, Any] = {}
         for name in {str(read[0]) for read in reads}:
             value = fixed.get(name, MISSING)
+            if name == OUTPUTS:
+                value = {
+                    id: opened(output, [each[1:] for each in reads if each[:2] == (name, id)])
+                    for id in {str(read[1]) for read in reads if read[0] == name and len(read) > 1}
+                    if (output := self._output(id, flow, scope, fresh)) is not MISSING
+                }
+            elif value is MISSING:
+                value = _around(name, graph, state, scope, given)
             if value is MISSING:
-                value = self._find(name, graph, state, scope, given, reads)
+                value = self._output(name, flow, scope, fresh)
+            if value is MISSING:
+                value = flow.vars.get(name, MISSING)
+            if value is MISSING and isinstance(state.input, dict):
+                value = state.input.get(name, MISSING)
             if value is not MISSING:
                 found[name] = opened(value, [read for read in reads if read[0] == name])
         return found
 
-    def _find(self, name: str, graph: Graph, state: RunState, scope: FlowScope, given: Json, reads: Reads) -> Any:
-        flow: FlowState = state.body
-        if name == "workflow":
-            return _workflow(state, flow)
-        if name == OUTPUTS:
-            return self._outputs(flow, scope, reads)
-        for place in _fields(given):
-            if name in place:
-                return place[name]
-        value = _loop_variable(name, graph, flow, scope)
-        if value is MISSING and name in self._ids:
-            value = _output(self._ids[name], flow, scope)
-        if value is MISSING:
-            value = flow.vars.get(name, MISSING)
-        if value is MISSING and isinstance(state.input, dict):
-            value = state.input.get(name, MISSING)
-        return value
+    def _output(self, name: str, flow: FlowState, scope: FlowScope, fresh: dict[str, Any]) -> Any:
+        """The output of the node that the document calls so."""
+        id = self._ids.get(name)
+        if id is None:
+            return MISSING
+        if id in fresh:
+            return fresh[id]
+        at: FlowScope | None = scope
+        while at is not None:
+            if id in at.outputs:
+                return at.outputs[id]
+            at = flow.scopes[at.parent] if at.parent is not None else None
+        return MISSING
 
-    def _outputs(self, flow: FlowState, scope: FlowScope, reads: Reads) -> dict[str, Any]:
-        found = {}
-        for read in reads:
-            if read[0] == OUTPUTS and len(read) > 1 and str(read[1]) in self._ids:
-                value = _output(self._ids[str(read[1])], flow, scope)
-                if value is not MISSING:
-                    found[str(read[1])] = opened(value, [each[1:] for each in reads if each[:2] == read[:2]])
-        return found
+
+def _around(name: str, graph: Graph, state: RunState, scope: FlowScope, given: Json) -> Any:
+    """In what the node was given, or in the loops around it."""
+    if name == "workflow":
+        return _workflow(state, state.body)
+    for place in _fields(given):
+        if name in place:
+            return place[name]
+    return _loop_variable(name, graph, state.body, scope)
 
 
 def opened(value: Any, reads: list[tuple[str | int, ...]]) -> Any:
@@ -116,15 +136,6 @@ def _loop_variable(name: str, graph: Graph, flow: FlowState, scope: FlowScope) -
         if options.accumulator is not None and name in (options.accumulator, ACCUMULATED) and at.loop in flow.loops:
             loop = flow.loops[at.loop]
             return list(loop.results) if options.accumulate == "all" else loop.last
-        at = flow.scopes[at.parent] if at.parent is not None else None
-    return MISSING
-
-
-def _output(id: str, flow: FlowState, scope: FlowScope) -> Any:
-    at: FlowScope | None = scope
-    while at is not None:
-        if id in at.outputs:
-            return at.outputs[id]
         at = flow.scopes[at.parent] if at.parent is not None else None
     return MISSING
 

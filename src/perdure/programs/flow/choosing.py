@@ -16,7 +16,7 @@ from perdure.kernel.turn import Turn
 from perdure.model.failures import Failure
 from perdure.model.values import Json
 from perdure.programs.flow.environment import environment
-from perdure.programs.flow.graph import Graph, Node
+from perdure.programs.flow.graph import Edge, Graph, Node
 from perdure.programs.flow.names import Names, Reads
 from perdure.programs.flow.routing import FAILURE, is_candidate, told_of
 from perdure.programs.flow.state import FlowScope
@@ -111,9 +111,9 @@ class Moment:
         finally:
             self._turn.pay(before - left(meter))
 
-    def holds(self, condition: Expression, names: Names) -> bool:
+    def holds(self, edge: Edge, condition: Expression, names: Names) -> bool:
         """Whether the condition of an edge is true, by the rules of a dialect: what cannot be said is not."""
-        env = names.on_edge(self._graph, self._turn.state, self._scope, self._data, condition.reads)
+        env = names.on_edge(self._graph, self._turn.state, self._scope, edge.source.id, self._data, condition.reads)
         try:
             return self.apply(condition, env) is True
         except ExpressionError:
@@ -140,7 +140,9 @@ def choose(
         place
         for place, edge in enumerate(node.outs)
         if is_candidate(edge, outcome)
-        and (edge.when is None or (moment.evaluate(edge.when) if names is None else moment.holds(edge.when, names)))
+        and (
+            edge.when is None or (moment.evaluate(edge.when) if names is None else moment.holds(edge, edge.when, names))
+        )
     ]
 
 

@@ -36,7 +36,9 @@ class Names(Protocol):
         """The names that are read at a node whose input is `data`: plain values, gathered in about constant time."""
         ...
 
-    def on_edge(self, graph: Graph, state: RunState, scope: FlowScope, output: Json, reads: Reads) -> dict[str, Any]:
-        """The same for the condition of an edge, behind a node that has given `output`. Such a condition that fails,
-        or is neither true nor false, does not take the edge."""
+    def on_edge(
+        self, graph: Graph, state: RunState, scope: FlowScope, node: str, output: Json, reads: Reads
+    ) -> dict[str, Any]:
+        """The same for the condition of an edge, behind a node that is about to give `output`. Such a condition that
+        fails, or is neither true nor false, does not take the edge."""
         ...

@@ -39,9 +39,10 @@ def remind(graph: Graph, turn: Turn, activation: Activation, kind: str) -> None:
         moment = Moment(graph, turn, turn.state.body.scopes[activation.scope], told_of(activation, kind), turn.at)
         taken = []
         for place in _places(node, kind):
-            when, names = node.outs[place].when, graph.names
+            edge, names = node.outs[place], graph.names
+            when = edge.when
             try:
-                if when is None or (moment.evaluate(when) if names is None else moment.holds(when, names)):
+                if when is None or (moment.evaluate(when) if names is None else moment.holds(edge, when, names)):
                     taken.append(place)
             except PerdureError:
                 continue
