@@ -76,6 +76,7 @@ FOR_TESTS = {
     "PERDURE_MUSTACHE_SPEC": "folder of the Mustache specification, to be run as well",
     "PERDURE_SCALE": "`full`: measure at the promised sizes (`make scale`)",
     "PERDURE_SEEDS": "how many seeds to simulate; 2000",
+    "PERDURE_SHARED": "folder of the examples that real documents are taken from; `shared` beside the repository",
 }
 
 

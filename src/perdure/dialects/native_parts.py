@@ -27,6 +27,8 @@ from perdure.programs.flow.fields import texts
 from perdure.programs.flow.nodetypes import Catalogue
 
 LOOKUP_NAME = "_enum_store"
+_SCRIPT_KEYS = ("script", "source")
+_LANGUAGE_KEYS = ("language", "scriptType", "script_type")
 _FOR_READERS = ("id", "name", "comment", "version")
 
 
@@ -64,9 +66,8 @@ def references(document: Any) -> list[Reference]:
         if (used := reference_in(node.get("use"), NODE, pointed(place, "use"))) is not None:
             found.append(used)
         for pointer, value in objects_in(node.get("config"), pointed(place, "config")):
-            script = reference_in(value.get("script"), SCRIPT, pointed(pointer, "script"))
-            if script is not None:
-                found.append(script)
+            scripts = (reference_in(value.get(key), SCRIPT, pointed(pointer, key)) for key in _SCRIPT_KEYS)
+            found += [script for script in scripts if script is not None]
     if reads_lookups(document):
         found.append(ALL_LOOKUPS)
     return found
@@ -80,8 +81,11 @@ def link(document: Any, parts: Parts) -> Any:
     for reference in wanted:
         part = parts[reference]
         if reference.kind == SCRIPT:
-            holder = at_pointer(linked, reference.pointer.rpartition("/")[0])
-            holder["script"] = part.get("script")
+            place, _, key = reference.pointer.rpartition("/")
+            holder = at_pointer(linked, place)
+            for name in _LANGUAGE_KEYS:
+                holder.pop(name, None)
+            holder[key] = part.get("script")
             holder["language"] = part.get("language", "python")
         elif reference.kind == NODE:
             index = int(reference.pointer.split("/")[2])

@@ -45,7 +45,9 @@ class Edition(msgspec.Struct, frozen=True):
     revision: int | None = None
     """Where the active version was asked for: what the store is to check at the start of a run."""
     pins: dict[str, int] | None = None
-    """What a run of it records besides its version."""
+    """What a run of it records besides its version …"""
+    uses: tuple[Reference, ...] = ()
+    """… and what that is about."""
     until: float | None = None
     """From then on (in the loop's time) it is to be asked anew what it uses. None: that cannot change."""
 
@@ -176,11 +178,20 @@ class Library:
                 return found
             if not self.links.uses_parts(version.kind, version.document):
                 return self._ready(self._editions, key, as_it_is(version))
+        before = self._active.get(key[:2]) or self._current.get(key)
+        if (
+            pins is None
+            and before is not None
+            and before.pins is not None
+            and before.version == version.version
+            and await self.links.still_stand(version.namespace, before.uses, before.pins)
+        ):
+            return msgspec.structs.replace(before, revision=None, until=asked + STALE_AFTER)
         linked = await self.links.link_now(version, pins)
         if linked.pins is None:
             return self._ready(self._editions, key, linked)
         edition = self._ready(self._pinned, (*key, _sorted(linked.pins)), linked)
-        return msgspec.structs.replace(edition, until=asked + STALE_AFTER)
+        return msgspec.structs.replace(edition, uses=linked.uses, until=asked + STALE_AFTER)
 
     async def _read_pinned(self, key: _Pinned, pins: dict[str, int]) -> Edition:
         namespace, definition, number, _ = key
@@ -214,7 +225,9 @@ class Library:
                     name=linked.kind,
                     definition=linked.id,
                 )
-            edition = Edition(linked.id, linked.version, linked.hash, compiler(linked), pins=linked.pins)
+            edition = Edition(
+                linked.id, linked.version, linked.hash, compiler(linked), pins=linked.pins, uses=linked.uses
+            )
         _keep(shelf, key, edition, self._capacity)
         return edition
 

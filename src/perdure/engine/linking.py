@@ -69,20 +69,28 @@ class Links:
         if not pins and not self.uses_parts(version.kind, version.document):
             return as_it_is(version)
         found: dict[str, int] = dict(pins or {})
+        uses: dict[str, Reference] = {}
 
         async def choose(reference: Reference) -> int:
+            if isinstance(reference.version, int):
+                return reference.version
             if reference.pin not in found:
+                uses[reference.pin] = reference
                 found[reference.pin] = await self.number(version.namespace, reference)
             return found[reference.pin]
 
         linked = await self._link(version, choose, found)
-        return msgspec.structs.replace(linked, is_new=True)
+        return msgspec.structs.replace(linked, uses=tuple(uses.values()), is_new=True)
+
+    async def still_stand(self, namespace: str, uses: Sequence[Reference], pins: Mapping[str, int]) -> bool:
+        """Whether all these words still stand for what they stood for."""
+        return all([await self.number(namespace, each) == pins.get(each.pin) for each in uses])
 
     async def link_pinned(self, version: Version, pins: Mapping[str, int]) -> Linked:
         """With what words stood for when the run started."""
 
         async def choose(reference: Reference) -> int:
-            number = pins.get(reference.pin)
+            number = reference.version if isinstance(reference.version, int) else pins.get(reference.pin)
             if number is None and reference.kind != LOOKUPS:
                 raise NotFound(f"the run has not recorded which {reference} it uses", namespace=version.namespace)
             return number or NO_LOOKUPS  # a run that is older than look-ups reads none

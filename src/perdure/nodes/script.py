@@ -31,7 +31,7 @@ class ScriptReference(NodeConfig):
 
     ref: str = Field(title="Name", min_length=1, max_length=256, description="The name of the stored script.")
     version: int | str = Field(
-        "ACTIVE", title="Version", description="A number, `LATEST`, `ACTIVE` or `SNAPSHOT`.", examples=[3, "LATEST"]
+        "LATEST", title="Version", description="A number, `LATEST`, `ACTIVE` or `SNAPSHOT`.", examples=[3, "ACTIVE"]
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from perdure.errors import Conflict
-from perdure.model.references import BETWEEN
+from perdure.model.references import BETWEEN, Reference
 from perdure.model.values import Json
 
 
@@ -40,6 +40,8 @@ class Linked(Version, frozen=True):
 
     pins: dict[str, int] | None = None
     """None: it uses nothing that could ever be another version."""
+    uses: tuple[Reference, ...] = ()
+    """What the pins are about."""
     lookups: Mapping[str, Any] | None = None
     is_new: bool = False
     """Put together for runs that begin: nobody has checked yet that these parts go together."""

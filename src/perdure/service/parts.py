@@ -16,6 +16,7 @@ from perdure.model.canonical import canonical
 from perdure.model.problems import Problem
 from perdure.model.references import NODE, SCRIPT, WORDS, Reference, Word
 from perdure.model.values import Json, check_json, decode_json, digest, encode_json
+from perdure.nodes.scripts import check_script
 from perdure.ports.definitions import Active, Definitions, Draft, Summary, Version
 from perdure.programs.flow.nodetypes import Catalogue
 from perdure.service.merging import merged
@@ -52,7 +53,7 @@ class PartService:
         for dialect in DIALECTS:
             problems = dialect.part_problems(kind, document, self._catalogue)
             if problems is not None:
-                return problems
+                return problems or _problems_of_script(kind, document)
         raise AssertionError("the native dialect takes every part")
 
     async def create(self, namespace: str, kind: str, id: str, document: Any) -> StoredPart:
@@ -140,6 +141,12 @@ class PartService:
         if errors:
             count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
             raise DocumentInvalid(f"the {kind} has {count}", [problem.as_dict() for problem in errors])
+
+
+def _problems_of_script(kind: str, document: Any) -> list[Problem]:
+    if kind != SCRIPT:
+        return []
+    return check_script(document["script"], document.get("language", "python"), "/script")[1]
 
 
 def hash_of(document: Json) -> str:
