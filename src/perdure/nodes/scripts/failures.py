@@ -32,7 +32,7 @@ def failure_of(fault: monty.MontyError, script: Script, limits: ScriptLimits) ->
         line = script.line([frame.line for frame in frames])
         if kind == "TimeoutError" and not frames:
             return too_much("time", limits)
-        if kind == "MemoryError" and said.startswith("memory limit exceeded"):
+        if kind == "MemoryError" and "memory limit" in said:
             return too_much("memory", limits, line)
         if kind == "RecursionError":
             return too_much("depth", limits, line)
