@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from perdure.dialects.groovy import translate
 from tests.dialects.groovy.running import run_in_python
 
-EXAMPLES = Path(__file__).parents[4] / "shared" / "examples" / "drift"
+SHARED = Path(os.environ.get("PERDURE_SHARED", Path(__file__).parents[4] / "shared"))
+EXAMPLES = SHARED / "examples" / "drift"
 pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason=f"there is no {EXAMPLES.name} beside the repository")
 
 

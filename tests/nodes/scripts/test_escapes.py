@@ -83,6 +83,6 @@ def test_the_next_script_works(report: list[dict[str, Any]]) -> None:
 def test_whoever_wants_out_is_refused_at_save() -> None:
     words = ("import os\n", "import socket", "import ctypes", "\nopen('/etc", "().__class__")
     outwards = [source for source in read_scripts() if any(word in source for word in words)]
-    assert len(outwards) > 20
+    assert len(outwards) >= 20
     for source in outwards:
         assert check_script(source, "python")[0] is None, source
