@@ -17,6 +17,8 @@ from perdure.model.codec import CODEC, decode_command, decode_events, encode_com
 from perdure.model.documents import FlowDocument
 from perdure.model.failures import Failure
 from perdure.model.statuses import Phase
+from perdure.model.waits import AwaitSignal, Sleep
+from tests.kernel.catalogue import asks
 from tests.kernel.every_scenario import SCENARIOS
 from tests.kernel.rig import Rig
 from tests.programs.strategies import CHOICES, flows
@@ -59,21 +61,48 @@ class Told:
             seldom: list[c.Command] = [c.FireTimers(), c.Signal("go", 1), c.Signal("on", 2), c.TakeOver(), c.Proceed()]
             seldom += [c.Suspend(), c.Cancel()] if state.closing is None and chance.random() < 0.2 else []
             return chance.choice(seldom)
-        live = [act for act in state.activations.values() if act.phase in ("executing", "cancelling", "child")]
+        live = [act for act in state.activations.values() if act.phase in LIVELY]
         if not live:
             self.rig.now += 1000
             return chance.choice([c.FireTimers(), c.Signal("go", 1), c.Signal("on", 2)])
         act = chance.choice(live)
+        if act.phase is Phase.PERSON and chance.random() < 0.7:
+            self.rig.now += chance.randrange(10)
+            return c.FireTimers()
+        if act.phase is Phase.PERSON:
+            chosen = chance.choice(["yes", "no"])
+            return c.Answer({"selectedOptions": {"decision": chosen}}, act.id, id=chance.choice([None, f"{act.id}"]))
         if act.phase is Phase.CHILD:
             return c.ChildEnded(act.id, act.child or "", chance.choice(["STARTED", "COMPLETED", "FAILED"]))
         if act.phase is Phase.CANCELLING and chance.random() < 0.5:
             return c.CancelDone(act.id, chance.random() < 0.5, act.attempt)
         if chance.random() < 0.2:
             return c.Fail(act.id, act.attempt, Failure("BROKEN", "it broke", chance.random() < 0.5))
+        if chance.random() < 0.15:
+            wait = chance.choice(
+                [Sleep(self.rig.now + 5, 1), AwaitSignal("go"), asks({"remind": (2, 2, 3)}, self.rig.now)]
+            )
+            return c.Complete(act.id, act.attempt, then=wait)
         return c.Complete(act.id, act.attempt, chance.randrange(3), chance.choice([None, "a", "b"]), size=100)
 
 
-runs = st.builds(Told, flows(), CHOICES)
+LIVELY = (Phase.EXECUTING, Phase.CANCELLING, Phase.CHILD, Phase.PERSON)
+
+
+def with_people(document: dict[str, Any]) -> dict[str, Any]:
+    """Where something was awaited a person is asked, and reminded along some of the edges."""
+    asking = {node["id"] for node in document["nodes"] if node["type"] in ("signal", "sleep", "call")}
+    for node in document["nodes"]:
+        if node["id"] in asking:
+            patience = {"us": 40} if node.get("config", {}).get("us") else {}
+            node |= {"type": "ask", "config": {"remind": [5, 5, 4], "escalate": 12, **patience}}
+    for number, edge in enumerate(document["edges"]):
+        if edge["source"] in asking and not edge.get("outcome"):
+            edge["outcome"] = [None, "reminder", "escalation"][number % 3]
+    return document
+
+
+runs = st.builds(Told, st.one_of(flows(), flows().map(with_people)), CHOICES)
 
 
 def _replayed(told: Told, turns: int) -> RunState:
