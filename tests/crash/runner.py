@@ -132,6 +132,11 @@ class Point:
             times = sum(isinstance(event, e.SignalReceived) and event.id == id for event in history)
             if times != 1:
                 wrong.append(f"the acknowledged signal {id} is {times} times in the log")
+        for id in ledger.acked("answer"):
+            times = sum(isinstance(event, e.TaskAnswered) and event.request == id for event in history)
+            reminded = sum(isinstance(event, e.TaskReminded) for event in history)
+            if (times, reminded) != (1, 1):
+                wrong.append(f"the acknowledged answer {id} is {times} times in the log, and {reminded} reminders")
         if ledger.acked("cancel") and status != "CANCELLED":
             wrong.append("an acknowledged cancel had no effect")
         checker = Checker(app.store, app.library)

@@ -12,6 +12,7 @@ from typing import Any
 
 from perdure import ActivationError, Perdure, Run
 from perdure.errors import Conflict, RunEnded
+from perdure.model.events import TaskAnswered
 from perdure.nodes.outgoing.policy import OutgoingSettings
 from tests.crash.ledger import Ledger
 from tests.crash.webeffects import WebEffects
@@ -137,6 +138,21 @@ async def suspending(app: Perdure, ledger: Ledger) -> Run:
         await run.resume()  # behind the rest, though that may only be accepted yet and not decided
     except Conflict:
         pass
+    return run
+
+
+async def answering(app: Perdure, ledger: Ledger) -> Run:
+    """Answers when it has been reminded."""
+    run = await _start(app, ledger)
+    while not ledger.acked("answer"):
+        watch = app.engine.watch(run.id)
+        answered = [each for each in await run.history() if isinstance(each.event, TaskAnswered)]
+        if answered or any(task.reminded for task in await run.tasks()):
+            await run.answer({"reason": "late"}, id="id-answer", by="ada")
+            ledger.ack("answer", "id-answer")
+        else:
+            await watch.wait()
+        watch.close()
     return run
 
 
@@ -422,5 +438,37 @@ SCENARIOS = [
         suspending,
         effects=2,
         output={"did": "b"},
+    ),
+    Scenario(
+        "person",
+        [
+            flow(
+                "main",
+                [
+                    step("a"),
+                    {
+                        "id": "ask",
+                        "type": "instruction",
+                        "config": {
+                            "inputOptions": [{"id": "reason", "tags": {"values": ["ui.free_text", "ui.required"]}}],
+                            "reminder": {"after": 0.02},
+                            "escalation": {"after": "1h"},
+                            "deadline": "2h",
+                        },
+                    },
+                    step("remind"),
+                    step("boss"),
+                    step("b"),
+                ],
+                "start a",
+                "a ask",
+                "ask remind reminder",
+                "ask boss escalation",
+                "ask b",
+            )
+        ],
+        answering,
+        effects=3,
+        check_output=False,
     ),
 ]

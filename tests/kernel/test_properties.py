@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.errors import PerdureError
-from perdure.kernel.state import RunState
+from perdure.kernel.state import Activation, RunState
 from perdure.model import commands as c
 from perdure.model import events as e
 from perdure.model.codec import CODEC, decode_command, decode_events, encode_command, encode_events
@@ -66,12 +66,18 @@ class Told:
             self.rig.now += 1000
             return chance.choice([c.FireTimers(), c.Signal("go", 1), c.Signal("on", 2)])
         act = chance.choice(live)
-        if act.phase is Phase.PERSON and chance.random() < 0.7:
+        return self.word_of_a_person(act) if act.phase is Phase.PERSON else self.report(act)
+
+    def word_of_a_person(self, act: Activation) -> c.Command:
+        chance = self.chance
+        if chance.random() < 0.7:
             self.rig.now += chance.randrange(10)
             return c.FireTimers()
-        if act.phase is Phase.PERSON:
-            chosen = chance.choice(["yes", "no"])
-            return c.Answer({"selectedOptions": {"decision": chosen}}, act.id, id=chance.choice([None, f"{act.id}"]))
+        chosen = chance.choice(["yes", "no"])
+        return c.Answer({"selectedOptions": {"decision": chosen}}, act.id, id=chance.choice([None, f"{act.id}"]))
+
+    def report(self, act: Activation) -> c.Command:
+        chance = self.chance
         if act.phase is Phase.CHILD:
             return c.ChildEnded(act.id, act.child or "", chance.choice(["STARTED", "COMPLETED", "FAILED"]))
         if act.phase is Phase.CANCELLING and chance.random() < 0.5:

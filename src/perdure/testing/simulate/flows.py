@@ -192,6 +192,35 @@ PLOTS = {
         None,
         lambda n: 2,
     ),
+    "clerk": Plot(
+        _flow(
+            "clerk",
+            [
+                {
+                    "id": "ask",
+                    "type": "approval",
+                    "config": {
+                        "title": "May ${input} pass?",
+                        "deadline": "15s",
+                        "reminder": {"after": "4s"},
+                        "escalation": {"after": "9s"},
+                    },
+                },
+                _step("remind"),
+                _step("boss", "slow"),
+                _step("yes"),
+                _step("late"),
+            ],
+            "start ask",
+            "ask remind reminder",
+            "ask boss escalation",
+            "ask yes approved",
+            "ask late timeout",
+        ),
+        _always("COMPLETED"),
+        None,
+        lambda n: 3,
+    ),
     "parent": Plot(
         _flow(
             "parent",

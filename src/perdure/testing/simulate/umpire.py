@@ -21,6 +21,7 @@ import msgspec
 
 from perdure.model import events as e
 from perdure.model.codec import decode_events
+from perdure.model.waits import ESCALATION, REMINDER
 from perdure.ports.clock import Clock
 from perdure.ports.journal import Head, Loaded, Outcome, Row, TurnWrite, Verdict
 from perdure.ports.ownership import Claimed, VersionKey
@@ -202,6 +203,8 @@ class Umpire:
                         due[id] = when
                     case e.ActivationRetrying(id=activation, due=when):
                         due[f"a{activation}"] = when
+                    case e.TaskOpened():
+                        due |= _timers_of(event, row.at)
                     case e.TimerFired(id=id):
                         when = due.pop(id, 0)
                         if not when:
@@ -210,6 +213,17 @@ class Umpire:
                             self._blame(f"{run}: the timer {id} fired {when - told.at} µs early by the store's clock")
                     case _:
                         pass
+
+
+def _timers_of(task: e.TaskOpened, at: int) -> dict[str, int]:
+    """Those that are armed with a task; each of the simulated ones has one reminder at most."""
+    name = f"a{task.activation}"
+    found = {name: task.due} if task.due is not None else {}
+    if task.reminders is not None:
+        found[f"{name}/{REMINDER}"] = at + task.reminders.after
+    if task.escalate_after is not None:
+        found[f"{name}/{ESCALATION}"] = at + task.escalate_after
+    return found
 
 
 def _events(write: TurnWrite) -> list[e.Event]:
