@@ -24,7 +24,7 @@ from perdure.expressions import Template
 from perdure.expressions.gotemplate import is_go_template
 from perdure.model.failures import Failure
 from perdure.model.policies import MINUTE, Retry
-from perdure.model.values import Json
+from perdure.model.values import Json, encode_json
 from perdure.nodes.config import NodeConfig, TemplateValue, has_placeholder, template
 from perdure.nodes.letters import Letter, LetterText, letter
 from perdure.nodes.mail.addresses import Address, parse_address, parse_addresses
@@ -36,6 +36,8 @@ from perdure.programs.flow.nodetypes import Directive, Execute, NodeKind, NodeTy
 LONGEST_SUBJECT = 1_000
 MOST_ATTACHMENTS = 50
 MOST_HEADERS = 20
+LARGEST = 16 * 1024 * 1024
+"""Characters of attachments that the record of one mail may hold."""
 RETRIES = 3
 _HEADER = re.compile(
     r"(?:X-[A-Za-z0-9-]{1,60}|List-[A-Za-z-]{1,40}|In-Reply-To|References|Importance|Priority|Precedence|"
@@ -289,13 +291,17 @@ def _rendered(prepared: Prepared, moment: Plan) -> Rendered:
     subject = _CONTROL.sub(" ", prepared.subject.render(moment, variables)).strip()
     if len(subject) > LONGEST_SUBJECT:
         raise _Unfit("subject", f"{len(subject)} characters, of at most {LONGEST_SUBJECT}")
+    attachments = [_attached(each, moment) for each in prepared.attachments]
+    if sum(len(each.text or each.base64 or "") for each in attachments) > LARGEST:
+        told = f"more than {LARGEST} characters would be recorded; give large ones as `blob` or from the input"
+        raise _Unfit("attachments", told)
     return Rendered(
         subject=subject,
         date=moment.now,
         sender=senders[0] if senders else None,
         text=prepared.text.render(moment, variables) if prepared.text is not None else None,
         html=prepared.html.render(moment, variables) if prepared.html is not None else None,
-        attachments=[_attached(each, moment) for each in prepared.attachments],
+        attachments=attachments,
         headers=_header_values(prepared, moment),
         provider=prepared.provider,
         **found,
@@ -331,11 +337,11 @@ def _attached(prepared: PreparedAttachment, moment: Plan) -> Attached:
         if not isinstance(content, str):
             raise _Unfit("attachments", f"{name!r}: base64 is text")
         return Attached(name, config.content_type, base64=content)
-    text = content if isinstance(content, str) else str(moment.resolve(_JSON, {"content": content}))
-    return Attached(name, config.content_type, text=text)
-
-
-_JSON = letter("${content}").template
+    if isinstance(content, str):
+        return Attached(name, config.content_type, text=content)
+    packed = encode_json(content)
+    moment.spend(len(packed) >> 2)
+    return Attached(name, config.content_type, text=msgspec.json.format(packed, indent=2).decode())
 
 
 def _hash(value: Json) -> str | None:

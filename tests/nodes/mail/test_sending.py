@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
+from email.header import decode_header, make_header
+from email.parser import BytesParser
+from email.policy import compat32
 from typing import Any
 
 import pytest
@@ -247,6 +250,7 @@ async def test_a_mail_that_is_too_large_is_not_sent(mail_server: MailServer) -> 
         ({"attachments": [{"filename": "{{input.bad}}", "content": "x"}]}, "attachments"),
         ({"attachments": [{"filename": "../${input.two}", "content": "x"}]}, "attachments"),
         ({"attachments": [{"filename": "x", "blob": "${input.two}"}]}, "attachments"),
+        ({"attachments": [{"filename": f"{i}", "content": "${input.file}"} for i in range(9)]}, "attachments"),
         ({"to": "${input.none}"}, "to"),
         ({"subject": "${input.long}"}, "subject"),
         ({"templateVariables": "${input.two}"}, "templateVariables"),
@@ -255,7 +259,13 @@ async def test_a_mail_that_is_too_large_is_not_sent(mail_server: MailServer) -> 
 async def test_what_is_computed_wrongly_is_refused_and_nothing_is_sent(
     mail_server: MailServer, config: dict[str, Any], field: str
 ) -> None:
-    input = {"bad": "a@b.c\r\nBcc: eve@example.com", "two": ["a@b.c", "d@e.f"], "none": [], "long": "x" * 1001}
+    input: dict[str, Any] = {
+        "bad": "a@b.c\r\nBcc: eve@example.com",
+        "two": ["a@b.c", "d@e.f"],
+        "none": [],
+        "long": "x" * 1001,
+    }
+    input["file"] = "x" * 2_000_000
     async with office(mail_server) as app:
         failure = await failing(app, config, input)
     assert (failure["code"], failure["details"]["field"]) == ("MAIL_INVALID", field)
@@ -268,6 +278,54 @@ async def test_a_line_break_in_a_subject_is_a_blank(mail_server: MailServer) -> 
         [mail] = mail_server.mails()
     assert mail.message["Subject"] == "A Bcc: eve@example.com B"
     assert mail.message["Bcc"] is None
+
+
+SMUGGLED = [
+    "=?utf-8?q?a=0D=0ABcc:_eve@example.com?=",
+    "=?utf-8?q?a=0ABcc:_eve@example.com?=",
+    "=?utf-8?b?YQ0KQmNjOiBldmVAZXhhbXBsZS5jb20=?=",
+    "x" * 70 + " =?utf-8?q?a=0D=0ABcc:_eve@example.com?= " + "ä" * 60,
+    "=?bogus?q?x?=",
+    "=?utf-8?q?" + "=41" * 300 + "?=",
+    "x" * 990,
+    'a"b\\c;d, e <f@g.h>',
+]
+
+
+@pytest.mark.parametrize("text", SMUGGLED)
+async def test_what_looks_like_an_encoded_word_is_text_like_any_other(mail_server: MailServer, text: str) -> None:
+    """The standard library decodes it when it is set, line breaks included."""
+    name = "".join(each for each in text if each not in '"\\<>')
+    config = {
+        "to": '"{{input.name}}" <ada@example.com>',
+        "subject": "{{input.text}}",
+        "headers": {"X-A": "{{input.text}}", "References": "{{input.text}}"},
+        "attachments": [{"filename": "{{input.file}}", "content": "x"}],
+    }
+    async with office(mail_server) as app:
+        await send(app, config, {"text": text, "name": name, "file": text.replace("\\", "")[:250]})
+    [mail] = mail_server.mails()
+    lines = mail.raw.split(b"\r\n")
+    assert not [line for line in lines if line.lower().startswith(b"bcc")]
+    assert b"\n" not in b"".join(lines)
+    assert max(len(line) for line in lines) <= 998
+    headers = BytesParser(policy=compat32).parsebytes(mail.raw)
+    assert len(headers.keys()) == 10
+    assert str(make_header(decode_header(str(headers["Subject"]).replace("\r\n ", " ")))) == text
+    assert mail.recipients == ["ada@example.com"]
+    [attachment] = mail.message.iter_attachments()
+    if "=?" not in text:
+        assert attachment.get_filename() == text.replace("\\", "")[:250]
+
+
+async def test_a_text_cannot_end_its_part(mail_server: MailServer) -> None:
+    async with office(mail_server) as app:
+        await send(app, {"html": "<b>one</b>", "body": "x"})
+        boundary = mail_server.mails()[0].message.get_boundary()
+        await send(app, {"html": "<b>two</b>", "body": f"x\n--{boundary}--\n--{boundary}\n"})
+    second = mail_server.mails()[1]
+    assert second.text == f"x\n--{boundary}--\n--{boundary}\n"
+    assert second.html == "<b>two</b>\n"
 
 
 async def test_further_headers(mail_server: MailServer) -> None:

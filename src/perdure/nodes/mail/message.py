@@ -10,17 +10,16 @@ import base64
 import binascii
 import hashlib
 import mimetypes
+import quopri
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
 import msgspec
 
 from perdure.model.values import Json, encode_json
 from perdure.nodes.mail.addresses import Address
+from perdure.nodes.mail.headers import address_field, field, file_parameters
 from perdure.nodes.mail.plain import text_of
-
-if TYPE_CHECKING:
-    from email.message import EmailMessage
 
 BOUNDARY = "=_perdure_"
 
@@ -89,67 +88,81 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else encode_json(value).decode()
 
 
-def compose(mail: Rendered, sender: Address, id: str, contents: list[bytes], *, utf8: bool) -> bytes:
-    """The whole message. `utf8`: the server takes addresses in other scripts, and this mail has some."""
-    from email.message import EmailMessage
-    from email.policy import SMTP
+class Part(NamedTuple):
+    head: str
+    body: bytes
+
+    def written(self) -> bytes:
+        return self.head.encode() + b"\r\n" + self.body
+
+
+def compose(mail: Rendered, sender: Address, id: str, contents: list[bytes]) -> bytes:
+    """The whole message. Only mailboxes may be in other scripts, for servers that take that."""
     from email.utils import format_datetime
 
-    policy = SMTP.clone(utf8=utf8, cte_type="7bit", max_line_length=76)
-    message = EmailMessage(policy)
-    message["Message-ID"] = id
-    message["Date"] = format_datetime(datetime.fromtimestamp(mail.date // 1_000_000, UTC))
-    message["From"] = _header([sender])
+    date = format_datetime(datetime.fromtimestamp(mail.date // 1_000_000, UTC))
+    head = [field("Message-ID", id), field("Date", date), address_field("From", [sender])]
     for name, addresses in (("To", mail.to), ("Cc", mail.cc), ("Reply-To", mail.reply_to)):
         if addresses:
-            message[name] = _header(addresses)
-    message["Subject"] = mail.subject
-    for name, value in mail.headers.items():
-        message[name] = value
-    if "Auto-Submitted" not in message:
-        message["Auto-Submitted"] = "auto-generated"  # absence notices are not sent in answer to it
-    _fill(message, mail)
-    for attached, content in zip(mail.attachments, contents, strict=True):
-        _attach(message, attached, content)
-    for number, part in enumerate(part for part in message.walk() if part.is_multipart()):
-        part.set_boundary(f"{BOUNDARY}{number}_{id[1:33]}")
-    return message.as_bytes(policy=policy)
+            head.append(address_field(name, addresses))
+    head.append(field("Subject", mail.subject))
+    head += [field(name, value) for name, value in mail.headers.items()]
+    if not any(name.lower() == "auto-submitted" for name in mail.headers):
+        head.append(field("Auto-Submitted", "auto-generated"))  # absence notices are not sent in answer to it
+    head.append("MIME-Version: 1.0\r\n")
+    part = _texts(mail, contents, id)
+    if contents:
+        attached = [_attached(*pair) for pair in zip(mail.attachments, contents, strict=True)]
+        part = _several("mixed", [part, *attached], _boundary(id, "mixed", mail, contents))
+    return "".join(head).encode() + part.written()
 
 
-def _header(addresses: list[Address]) -> Any:
-    from email.headerregistry import Address as Written
-
-    return [Written(each.name, *_halves(each.mailbox)) for each in addresses]
-
-
-def _halves(mailbox: str) -> tuple[str, str]:
-    local, _, domain = mailbox.rpartition("@")
-    return local, domain
-
-
-def _fill(message: EmailMessage, mail: Rendered) -> None:
-    text = mail.text
+def _texts(mail: Rendered, contents: list[bytes], id: str) -> Part:
     if mail.html is None:
-        message.set_content(text or "", charset="utf-8", cte=_encoding(text or ""))
-        return
-    text = text if text is not None else text_of(mail.html)
-    message.set_content(text, charset="utf-8", cte=_encoding(text))
-    message.add_alternative(mail.html, subtype="html", charset="utf-8", cte=_encoding(mail.html))
+        return _text(mail.text or "", "plain")
+    plain = _text(mail.text if mail.text is not None else text_of(mail.html), "plain")
+    parts = [plain, _text(mail.html, "html")]
+    return _several("alternative", parts, _boundary(id, "alternative", mail, contents))
 
 
-def _encoding(text: str) -> str:
+def _text(text: str, kind: str) -> Part:
     """Never 8bit, which not every server takes; and no line that is longer than a server must take."""
-    if text.isascii() and all(len(line) <= 900 for line in text.split("\n")) and "\r" not in text and "\0" not in text:
-        return "7bit"
-    letters = sum(character < "\x80" for character in text)
-    return "quoted-printable" if letters * 2 >= len(text) else "base64"
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.endswith("\n"):
+        text += "\n"
+    if text.isascii() and "\0" not in text and all(len(line) <= 900 for line in text.split("\n")):
+        encoding, body = "7bit", text.encode()
+    elif sum(character < "\x80" for character in text) * 2 >= len(text):
+        encoding, body = "quoted-printable", quopri.encodestring(text.encode())
+    else:
+        encoding, body = "base64", base64.encodebytes(text.replace("\n", "\r\n").encode())
+    head = f'Content-Type: text/{kind}; charset="utf-8"\r\nContent-Transfer-Encoding: {encoding}\r\n'
+    return Part(head, body.replace(b"\n", b"\r\n"))
 
 
-def _attach(message: EmailMessage, attached: Attached, content: bytes) -> None:
+def _attached(attached: Attached, content: bytes) -> Part:
     guessed, packed = mimetypes.guess_type(attached.filename)
     plain = attached.text is not None or attached.from_input
     kind = attached.type or (guessed if guessed and not packed else None)
     kind = kind or ("text/plain" if plain else "application/octet-stream")
-    main, _, sub = kind.partition("/")
-    params = {"charset": "utf-8"} if main == "text" and plain else {}
-    message.add_attachment(content, main, sub, filename=attached.filename, params=params)
+    charset = '; charset="utf-8"' if kind.lower().startswith("text/") and plain else ""
+    parameters = "".join(f";\r\n {each}" for each in file_parameters(attached.filename))
+    head = f"Content-Type: {kind}{charset}\r\nContent-Transfer-Encoding: base64\r\n"
+    head += f"Content-Disposition: attachment{parameters}\r\n"
+    return Part(head, base64.encodebytes(content).replace(b"\n", b"\r\n"))
+
+
+def _several(kind: str, parts: list[Part], boundary: str) -> Part:
+    line = f"--{boundary}".encode()
+    body = b"".join(line + b"\r\n" + part.written() + b"\r\n" for part in parts) + line + b"--\r\n"
+    return Part(f'Content-Type: multipart/{kind};\r\n boundary="{boundary}"\r\n', body)
+
+
+def _boundary(id: str, kind: str, mail: Rendered, contents: list[bytes]) -> str:
+    """Always the same for the same mail; and no text can hold it, since it follows from all texts."""
+    found = hashlib.blake2b(digest_size=20)
+    for part in (id, kind, mail.text or "", "", mail.html or ""):
+        found.update(part.encode() + b"\0")
+    for content in contents:
+        found.update(content)
+    return BOUNDARY + found.hexdigest()

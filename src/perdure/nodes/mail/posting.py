@@ -92,10 +92,13 @@ async def post(office: PostOffice, ctx: ActivationContext) -> Json:
     if not recipients:
         return _output(progress, id, provider)
     utf8 = not all(each.is_ascii for each in [sender, *mail.to, *mail.cc, *mail.bcc, *mail.reply_to])
-    message = await _composed(ctx, mail, sender, id, utf8, settings.size)
+    message = await _composed(ctx, mail, sender, id, settings.size)
     try:
         receipt = await office.courier(ctx.namespace, provider).send(sender.mailbox, recipients, message, utf8=utf8)
     except MailFault as fault:
+        server = settings.servers[provider]
+        if server.user is not None:
+            await ctx.secret(server.secret)  # a server may repeat it; what an attempt has read is cut out of its report
         raise _failure(fault, id, provider) from None
     progress = progress.with_receipt(receipt)
     deferred = {mailbox: answer for mailbox, answer in receipt.refused.items() if mailbox not in progress.refused}
@@ -115,7 +118,7 @@ async def post(office: PostOffice, ctx: ActivationContext) -> Json:
     return output
 
 
-async def _composed(ctx: ActivationContext, mail: Rendered, sender: Address, id: str, utf8: bool, most: int) -> bytes:
+async def _composed(ctx: ActivationContext, mail: Rendered, sender: Address, id: str, most: int) -> bytes:
     """Raises ActivationError."""
     given = ctx.input if any(each.from_input for each in mail.attachments) else None
     blobs = [await _blob(ctx, each, most) for each in mail.attachments]
@@ -127,7 +130,7 @@ async def _composed(ctx: ActivationContext, mail: Rendered, sender: Address, id:
         contents = [content_of(attached, given, blob) for attached, blob in pairs]
         if sum(map(len, contents)) > most:
             raise ValueError(f"its attachments have {sum(map(len, contents))} bytes")
-        return compose(mail, sender, id, contents, utf8=utf8)
+        return compose(mail, sender, id, contents)
 
     is_large = size + len(mail.html or "") + len(mail.text or "") > LARGE or given is not None
     try:

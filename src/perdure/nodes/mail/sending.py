@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -71,15 +71,17 @@ class Courier:
                 if is_clean and self._is_open:
                     self._idle.append((client, asyncio.get_running_loop().time()))
                 else:
-                    client.close()
+                    _drop(client)
 
     async def close(self) -> None:
         self._is_open = False
         while self._idle:
             client, _ = self._idle.pop()
+            transport: Any = client.transport
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(client.quit(), LEAVING_SECONDS)
-            client.close()
+            if transport is not None:
+                transport.abort()
 
     # -- one mail ------------------------------------------------------------------------------------
 
@@ -89,16 +91,16 @@ class Courier:
         while self._idle:
             client, since = self._idle.pop()
             if now - since > IDLE_SECONDS:
-                client.close()
+                _drop(client)
                 continue
             try:
                 await self._tell_sender(client, sender, size, utf8)
             except MailFault as fault:
-                client.close()
+                _drop(client)
                 if fault.code not in (None, 421):
                     raise
             except BaseException:
-                client.close()
+                _drop(client)
                 raise
             else:
                 return client
@@ -106,7 +108,7 @@ class Courier:
         try:
             await self._tell_sender(client, sender, size, utf8)
         except BaseException:
-            client.close()
+            _drop(client)
             raise
         return client
 
@@ -160,23 +162,33 @@ class Courier:
         client = aiosmtplib.SMTP(
             hostname=server.host,
             port=server.port,
-            username=server.user,
-            password=password,
             timeout=self._seconds,
             use_tls=server.tls == "implicit",
-            start_tls=server.tls == "starttls",
+            start_tls=False,
             tls_context=_context(server),
             local_hostname="localhost",
         )
         try:
             await client.connect()
+            if server.tls == "starttls":
+                await client.starttls()
             await client.ehlo()
+            if server.user is not None and password is not None:
+                await client.login(server.user, password)
         except BaseException as problem:
-            client.close()
+            _drop(client)
             if isinstance(problem, Exception):
                 _tell(problem)
             raise
         return client
+
+
+def _drop(client: aiosmtplib.SMTP) -> None:
+    """At once: TLS would wait for the other side to say goodbye."""
+    transport: Any = client.transport
+    client.close()
+    if transport is not None:
+        transport.abort()
 
 
 def _context(server: SmtpServer) -> ssl.SSLContext | None:
