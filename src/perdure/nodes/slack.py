@@ -260,6 +260,7 @@ async def _filled(ctx: ActivationContext, value: Json) -> str:
             return (await ctx.secret(value["secret"])).strip()
         except NotFound as problem:
             raise ActivationError("SLACK_NOT_CONFIGURED", problem.message, details={"remedy": problem.remedy}) from None
+    ctx.conceal(value)
     return str(value)
 
 
