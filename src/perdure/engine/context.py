@@ -117,8 +117,9 @@ class ActivationContext:
 
     @property
     def written(self) -> Json:
-        """The configuration as the document has it, where the node's plan has made another one; else None."""
-        return self._own("written", self._written)
+        """The configuration as the document has it, where the node's plan has made another one; else None. It is the
+        document's own: not to be changed."""
+        return self._written
 
     @property
     def bindings(self) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 import asyncio
 import gzip
+import shutil
 import socket
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -428,6 +431,25 @@ async def test_a_connection_that_breaks(server: WebServer, client: HttpClient) -
         failed = await failure(client, server.url + "/x", method)
         assert (failed.code, failed.retryable) == ("HTTP_DROPPED", True)
     assert len(server.asked) == 2  # each was sent once
+
+
+@pytest.mark.parametrize("name", ["localhost", "other.example"])
+async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(name: str, tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", *files]
+    made = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
+    assert await made.wait() == 0
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    async with WebServer(ssl=context) as server:
+        client = HttpClient(OutgoingSettings(allow=parse_allow("127.0.0.1")))
+        failed = await failure(client, server.url + "/x")
+        assert (failed.code, failed.retryable) == ("HTTP_TLS", False)
+        assert "certificate" in failed.message
+        assert not server.asked
+        await client.close()
 
 
 RAW = [
