@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from perdure.errors import DraftChanged, NotFound
+from perdure.errors import Conflict, DraftChanged, NotFound
 from perdure.testing.contracts.subject import BEGIN, Subject
 
 DOCUMENT = {"name": "Ördér ✓", "nodes": [{"id": "a", "big": 2**70, "float": 0.1}], "nothing": None}
@@ -167,3 +167,21 @@ class DefinitionsContract:
         newest = await definitions.version("default", "script:order")
         assert newest is not None
         assert newest.document == {"of": "script:order"}
+
+    async def test_of_publishers_who_have_seen_the_same_version_one_is_next(self, subject: Subject) -> None:
+        async def publish(n: int, newest: int | None) -> int:
+            found = await subject.store.definitions.publish(
+                "default", "lookups:all", "lookups", {"n": n}, f"h{n}", None, newest
+            )
+            return found.version
+
+        first = await asyncio.gather(*(publish(n, 0) for n in range(8)), return_exceptions=True)
+        assert [each for each in first if not isinstance(each, Conflict)] == [1]
+        second = await asyncio.gather(*(publish(n, 1) for n in range(10, 18)), return_exceptions=True)
+        assert [each for each in second if not isinstance(each, Conflict)] == [2]
+        with pytest.raises(Conflict):
+            await publish(20, 0)
+        with pytest.raises(Conflict):
+            await publish(20, 5)
+        assert await publish(20, None) == 3
+        assert await publish(20, 0) == 3  # the same again is the same, whatever was seen
