@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from perdure.dialects.yantra import Yantra
+from perdure.model.events import NodeEvaluated
 from perdure.model.problems import Problem
 from perdure.nodes.catalogue import builtin_types
 from perdure.testing.pure import PureRunner
@@ -73,8 +74,4 @@ def output(document: Doc, input: Any = None, **options: Any) -> Any:
 
 def outputs(found: PureRun, id: str) -> list[Any]:
     """What a node has given, each time, in order."""
-    given = []
-    for event in found.events:
-        if getattr(event, "node", None) == id and hasattr(event, "output") and type(event).__name__ == "NodeEvaluated":
-            given.append(event.output)
-    return given
+    return [event.output for event in found.events if isinstance(event, NodeEvaluated) and event.node == id]

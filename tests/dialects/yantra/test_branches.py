@@ -9,9 +9,12 @@ from tests.dialects.yantra.graphs import edge, graph, node, output, run
 
 def branching(conditional: Any, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
     nodes = [
-        node("start"), node("conditional", conditional, "if"), node("json", {"data": ["yes"]}, "yes"),
-        node("json", {"data": ["no"]}, "no"), node("end"),
-    ]  # fmt: skip
+        node("start"),
+        node("conditional", conditional, "if"),
+        node("json", {"data": ["yes"]}, "yes"),
+        node("json", {"data": ["no"]}, "no"),
+        node("end"),
+    ]
     edges = [
         edge("start-1", "if"),
         edge("if", "yes", **yes),
@@ -31,11 +34,14 @@ def branching(conditional: Any, yes: dict[str, Any], no: dict[str, Any]) -> dict
         ({"condition": "data.data == true"}, {"condition": "data.data == false"}),
         ({"condition": "data.data === true"}, {"condition": "!data.data"}),
         ({"condition": "result"}, {"condition": "result != true"}),
-        ({"condition": "data.data == true", "label": "false", "sourceHandle": "false"}, {"sourceHandle": "false", "label": "true"}),
+        (
+            {"condition": "data.data == true", "label": "false", "sourceHandle": "false"},
+            {"sourceHandle": "false", "label": "true"},
+        ),
         ({"condition": "age >= 18"}, {"condition": "data.input.age < 18"}),
         ({"condition": "if.data == true"}, {"condition": "input.age < 18"}),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("age", [17, 18])
 def test_c03_only_the_chosen_branch_runs_and_the_end_runs_once(yes: Any, no: Any, age: int) -> None:
     if "if." in str(yes):
@@ -75,8 +81,13 @@ def test_any_node_may_have_conditions_on_its_edges() -> None:
 
 
 def test_branches_that_meet_wait_for_one_another() -> None:
-    nodes = [node("start"), node("sleep", {"mode": "relative", "duration_value": 5}), node("json", {"data": 1}, "fast"),
-             node("json", {"data": "{{fast.data}}{{sleep-1.mode}}"}, "both"), node("end")]  # fmt: skip
+    nodes = [
+        node("start"),
+        node("sleep", {"mode": "relative", "duration_value": 5}),
+        node("json", {"data": 1}, "fast"),
+        node("json", {"data": "{{fast.data}}{{sleep-1.mode}}"}, "both"),
+        node("end"),
+    ]
     edges = [
         edge("start-1", "sleep-1"),
         edge("start-1", "fast"),
@@ -91,34 +102,77 @@ def rows(conditions: list[dict[str, Any]], input: Any, joint: str | None = None)
     config: dict[str, Any] = {"conditions": conditions}
     if joint is not None:
         config["logicalOperator"] = joint
-    found = output(graph([node("start"), node("conditional", config), node("end")],
-                         [edge("start-1", "conditional-1"), edge("conditional-1", "end-1")]), input)  # fmt: skip
+    found = output(
+        graph(
+            [node("start"), node("conditional", config), node("end")],
+            [edge("start-1", "conditional-1"), edge("conditional-1", "end-1")],
+        ),
+        input,
+    )
     return bool(found["data"])
 
 
 GIVEN = {
-    "id": 4, "age": 30, "name": "Ada", "tags": ["a", "b"], "ok": True, "none": None, "empty": "", "limit": {"age": 21},
-    "host": "example.com", "version": "1.2.3", "zip": "007", "quoted": "x y",
-}  # fmt: skip
+    "id": 4,
+    "age": 30,
+    "name": "Ada",
+    "tags": ["a", "b"],
+    "ok": True,
+    "none": None,
+    "empty": "",
+    "limit": {"age": 21},
+    "host": "example.com",
+    "version": "1.2.3",
+    "zip": "007",
+    "quoted": "x y",
+}
 
 
 @pytest.mark.parametrize(
     ("left", "operator", "right", "expected"),
     [
-        ("age", "eq", "30", True), ("age", "neq", "30", False), ("age", "gt", "18", True), ("age", "lt", "18", False),
-        ("age", "gte", "30", True), ("age", "lte", "29", False), ("age", "gt", 18, True), ("ok", "eq", "true", True),
-        ("ok", "eq", "false", False), ("ok", "neq", "false", True), ("name", "eq", "Ada", True), ("name", "eq", "'Ada'", True),
-        ("name", "eq", '"Ada"', True), ("name", "neq", "Bob", True), ("id % 2", "eq", "0", True), ("age", "gt", "limit.age", True),
-        ("age", "gt", "data.limit.age", True), ("age", "gt", "input.limit.age", True), ("host", "eq", "example.com", True),
-        ("version", "eq", "1.2.3", True), ("quoted", "eq", "x y", True), ("missing", "eq", "x", False), ("missing", "neq", "x", True),
-        ("tags", "contains", "a", True), ("tags", "contains", "z", False), ("name", "contains", "da", True),
-        ("name", "contains", "", True), ("empty", "contains", "", False), ("tags", "contains", None, True),
-        ("missing", "contains", "x", False), ("none", "contains", "", False), ("limit", "contains", "age", True),
-        ("zip", "contains", "07", True), ("name", "exists", "", True), ("missing", "exists", "", False), ("none", "exists", None, False),
-        ("data.limit.age", "exists", "", True), ("input.name", "eq", "Ada", True), ("missing.deep", "eq", "nil", True),
+        ("age", "eq", "30", True),
+        ("age", "neq", "30", False),
+        ("age", "gt", "18", True),
+        ("age", "lt", "18", False),
+        ("age", "gte", "30", True),
+        ("age", "lte", "29", False),
+        ("age", "gt", 18, True),
+        ("ok", "eq", "true", True),
+        ("ok", "eq", "false", False),
+        ("ok", "neq", "false", True),
+        ("name", "eq", "Ada", True),
+        ("name", "eq", "'Ada'", True),
+        ("name", "eq", '"Ada"', True),
+        ("name", "neq", "Bob", True),
+        ("id % 2", "eq", "0", True),
+        ("age", "gt", "limit.age", True),
+        ("age", "gt", "data.limit.age", True),
+        ("age", "gt", "input.limit.age", True),
+        ("host", "eq", "example.com", True),
+        ("version", "eq", "1.2.3", True),
+        ("quoted", "eq", "x y", True),
+        ("missing", "eq", "x", False),
+        ("missing", "neq", "x", True),
+        ("tags", "contains", "a", True),
+        ("tags", "contains", "z", False),
+        ("name", "contains", "da", True),
+        ("name", "contains", "", True),
+        ("empty", "contains", "", False),
+        ("tags", "contains", None, True),
+        ("missing", "contains", "x", False),
+        ("none", "contains", "", False),
+        ("limit", "contains", "age", True),
+        ("zip", "contains", "07", True),
+        ("name", "exists", "", True),
+        ("missing", "exists", "", False),
+        ("none", "exists", None, False),
+        ("data.limit.age", "exists", "", True),
+        ("input.name", "eq", "Ada", True),
+        ("missing.deep", "eq", "nil", True),
         ("age", "eq", "{{age}}", True),
     ],
-)  # fmt: skip
+)
 def test_rows_of_conditions(left: str, operator: str, right: Any, expected: bool) -> None:
     assert rows([{"left": left, "operator": operator, "right": right}], GIVEN) is expected
 
@@ -132,8 +186,13 @@ def test_rows_are_joined_by_and_unless_or_is_said() -> None:
 
 def test_what_a_conditional_gives() -> None:
     config = {"conditions": [{"left": "age", "operator": "gte", "right": "18"}, {"left": "name", "operator": "exists"}]}
-    document = graph([node("start"), node("conditional", config), node("end")],
-                     [edge("start-1", "conditional-1"), edge("conditional-1", "end-1")])  # fmt: skip
+    document = graph(
+        [node("start"), node("conditional", config), node("end")],
+        [edge("start-1", "conditional-1"), edge("conditional-1", "end-1")],
+    )
     assert output(document, {"age": 20, "name": "A"}) == {
-        "data": True, "result": True, "condition": "age gte 18 AND name exists", "input": {"age": 20, "name": "A"},
-    }  # fmt: skip
+        "data": True,
+        "result": True,
+        "condition": "age gte 18 AND name exists",
+        "input": {"age": 20, "name": "A"},
+    }

@@ -39,7 +39,10 @@ PLAIN = row(node("json", {"data": 1}))
         ({**PLAIN, "edges": [*PLAIN["edges"], 7]}, [("FIELD_TYPE", "/edges/2")]),
         (row(node("json")), [("CONFIG_MISSING", "/nodes/1/data/config/data")]),
         (row({"id": "j", "type": "json", "config": {}}), [("CONFIG_MISSING", "/nodes/1/config/data")]),
-        (row({"id": "j", "type": "json", "config": 7}), [("FIELD_TYPE", "/nodes/1/config"), ("CONFIG_MISSING", "/nodes/1/config/data")]),
+        (
+            row({"id": "j", "type": "json", "config": 7}),
+            [("FIELD_TYPE", "/nodes/1/config"), ("CONFIG_MISSING", "/nodes/1/config/data")],
+        ),
         (row(node("json", {"data": "{broken"})), [("CONFIG_VALUE", "/nodes/1/data/config/data")]),
         (row(node("json-array", {"jsonArray": "[]"})), [("CONFIG_VALUE", "/nodes/1/data/config")]),
         (row(node("conditional")), [("CONFIG_MISSING", "/nodes/1/data/config/condition")]),
@@ -78,9 +81,12 @@ PLAIN = row(node("json", {"data": 1}))
             gathering([], [], {"accumulationMode": "sum"}),
             [("CONFIG_VALUE", "/nodes/2/data/config/accumulationMode")],
         ),
-        (row(node("transform", {"operations": [{"type": "extract"}]})), [("CONFIG_MISSING", "/nodes/1/data/config/operations/0/config/jsonPath")]),
+        (
+            row(node("transform", {"operations": [{"type": "extract"}]})),
+            [("CONFIG_MISSING", "/nodes/1/data/config/operations/0/config/jsonPath")],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a02_a_mistake_is_told_at_its_place(document: Any, expected: list[tuple[str, str]]) -> None:
     found = told(document)
     codes = {("CONFIG_VALUE", "CONFIG_MISSING"): "CONFIG"}
@@ -108,13 +114,23 @@ def test_an_edge_that_leads_back_is_not_followed_and_told() -> None:
 def test_a08_a_fragment_as_the_documentation_shows_it_runs() -> None:
     fragment = {
         "nodes": [
-            {"id": "node-1", "type": "json", "label": "Load Data", "position": {"x": 100, "y": 100},
-             "config": {"data": {"users": [{"n": 1}]}}},
-            {"id": "node-2", "type": "transform", "label": "Process", "position": {"x": 300, "y": 100},
-             "config": {"operations": [{"type": "extract", "config": {"jsonPath": "users"}}]}},
+            {
+                "id": "node-1",
+                "type": "json",
+                "label": "Load Data",
+                "position": {"x": 100, "y": 100},
+                "config": {"data": {"users": [{"n": 1}]}},
+            },
+            {
+                "id": "node-2",
+                "type": "transform",
+                "label": "Process",
+                "position": {"x": 300, "y": 100},
+                "config": {"operations": [{"type": "extract", "config": {"jsonPath": "users"}}]},
+            },
         ],
         "edges": [{"id": "e1", "source": "node-1", "target": "node-2"}],
-    }  # fmt: skip
+    }
     assert output(fragment) == {"data": [{"n": 1}]}
 
 

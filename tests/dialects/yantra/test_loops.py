@@ -11,15 +11,23 @@ USERS = [{"name": "Ada", "age": 36}, {"name": "Tim", "age": 12}, {"name": "Eve",
 
 def test_c10_every_descendant_of_a_plain_loop_is_its_body_and_an_end_ends_the_iteration() -> None:
     nodes = [
-        node("start"), node("json", {"data": USERS}), node("loop", {"itemVariable": "row", "indexVariable": "i"}),
-        node("conditional", {"condition": "row.age >= 18"}), node("json", {"data": "{{i}} {{row.name}}"}, "yes"),
-        node("json", {"data": 0}, "no"), node("end"),
-    ]  # fmt: skip
+        node("start"),
+        node("json", {"data": USERS}),
+        node("loop", {"itemVariable": "row", "indexVariable": "i"}),
+        node("conditional", {"condition": "row.age >= 18"}),
+        node("json", {"data": "{{i}} {{row.name}}"}, "yes"),
+        node("json", {"data": 0}, "no"),
+        node("end"),
+    ]
     edges = [
-        edge("start-1", "json-1"), edge("json-1", "loop-1"), edge("loop-1", "conditional-1"),
-        edge("conditional-1", "yes", label="true"), edge("conditional-1", "no", label="false"),
-        edge("yes", "end-1"), edge("no", "end-1"),
-    ]  # fmt: skip
+        edge("start-1", "json-1"),
+        edge("json-1", "loop-1"),
+        edge("loop-1", "conditional-1"),
+        edge("conditional-1", "yes", label="true"),
+        edge("conditional-1", "no", label="false"),
+        edge("yes", "end-1"),
+        edge("no", "end-1"),
+    ]
     found = run(graph(nodes, edges))
     assert found.status == "COMPLETED"
     one = ["conditional-1", "yes", "end-1"]
@@ -38,11 +46,18 @@ def test_c10_without_items_the_body_never_runs() -> None:
 @pytest.mark.parametrize(
     ("path", "input"),
     [
-        ("", [1, 2]), ("", {"data": [1, 2]}), ("", {"items": [1, 2]}), ("xs", {"xs": [1, 2]}), ("input.xs", {"xs": [1, 2]}),
-        ("data.xs", {"data": {"xs": [1, 2]}}), ("xs", {"data": {"xs": [1, 2]}}), ("a.0.b", {"a": [{"b": [1, 2]}]}),
-        ("a[0].b", {"a": [{"b": [1, 2]}]}), ("my list", {"my list": [1, 2]}),
+        ("", [1, 2]),
+        ("", {"data": [1, 2]}),
+        ("", {"items": [1, 2]}),
+        ("xs", {"xs": [1, 2]}),
+        ("input.xs", {"xs": [1, 2]}),
+        ("data.xs", {"data": {"xs": [1, 2]}}),
+        ("xs", {"data": {"xs": [1, 2]}}),
+        ("a.0.b", {"a": [{"b": [1, 2]}]}),
+        ("a[0].b", {"a": [{"b": [1, 2]}]}),
+        ("my list", {"my list": [1, 2]}),
     ],
-)  # fmt: skip
+)
 def test_where_the_items_are(path: str, input: Any) -> None:
     assert output(row(node("loop", {"arrayPath": path}), node("json", {"data": 1})), input)["items"] == [1, 2]
 
@@ -71,8 +86,13 @@ def test_a_pause_between_iterations() -> None:
 
 
 def test_plain_loops_may_be_nested_and_share_one_end() -> None:
-    nodes = [node("start"), node("loop", {"itemVariable": "a"}, "outer"), node("loop", {"arrayPath": "a", "itemVariable": "b"}, "inner"),
-             node("json", {"data": "{{a}}{{b}}"}), node("end")]  # fmt: skip
+    nodes = [
+        node("start"),
+        node("loop", {"itemVariable": "a"}, "outer"),
+        node("loop", {"arrayPath": "a", "itemVariable": "b"}, "inner"),
+        node("json", {"data": "{{a}}{{b}}"}),
+        node("end"),
+    ]
     edges = [
         edge("start-1", "outer"),
         edge("outer", "inner"),
@@ -101,8 +121,11 @@ def test_c11_results_are_gathered_in_order_under_three_names() -> None:
     names = [{"name": each} for each in "abc"]
     assert output(gathering([NAME], [INTO, BACK])) == {"iteration_count": 3, "accumulated": names, "data": names}
     assert output(gathering([NAME], [INTO, BACK], {"accumulatorVariable": "list"})) == {
-        "iteration_count": 3, "list": names, "accumulated": names, "data": names,
-    }  # fmt: skip
+        "iteration_count": 3,
+        "list": names,
+        "accumulated": names,
+        "data": names,
+    }
 
 
 def test_the_last_result_only() -> None:
@@ -176,16 +199,31 @@ def test_what_an_item_that_fails_does_is_said(how: str | None, status: str) -> N
 def test_loops_with_accumulator_may_be_nested() -> None:
     orders = [{"no": "A", "lines": [{"n": 1}, {"n": 2}]}, {"no": "B", "lines": [{"n": 3}]}]
     body = [
-        node("transform", {"operations": [{"type": "map", "config": {"mappings": {"item.lines": "lines"}, "includeUnmapped": True}}]}, "order"),
+        node(
+            "transform",
+            {"operations": [{"type": "map", "config": {"mappings": {"item.lines": "lines"}, "includeUnmapped": True}}]},
+            "order",
+        ),
         node("loop-accumulator", {"arrayPath": "data.lines"}, "inner"),
-        node("transform", {"operations": [{"type": "map", "config": {"mappings": [{"from": "item.n", "to": "n"}]}}]}, "line"),
-        node("transform", {"operations": [{"type": "map", "config": {"mappings": [{"from": "accumulated", "to": "lines"}]}}]}, "combine"),
-    ]  # fmt: skip
+        node(
+            "transform",
+            {"operations": [{"type": "map", "config": {"mappings": [{"from": "item.n", "to": "n"}]}}]},
+            "line",
+        ),
+        node(
+            "transform",
+            {"operations": [{"type": "map", "config": {"mappings": [{"from": "accumulated", "to": "lines"}]}}]},
+            "combine",
+        ),
+    ]
     edges = [
-        edge("loop", "order", sourceHandle="loop-output"), edge("order", "inner", targetHandle="input"),
-        edge("inner", "line", sourceHandle="loop-output"), edge("line", "inner", targetHandle="accumulator-input"),
-        edge("inner", "combine", sourceHandle="output"), edge("combine", "loop", targetHandle="accumulator-input"),
-    ]  # fmt: skip
+        edge("loop", "order", sourceHandle="loop-output"),
+        edge("order", "inner", targetHandle="input"),
+        edge("inner", "line", sourceHandle="loop-output"),
+        edge("line", "inner", targetHandle="accumulator-input"),
+        edge("inner", "combine", sourceHandle="output"),
+        edge("combine", "loop", targetHandle="accumulator-input"),
+    ]
     document = gathering(body, edges, given=orders)
     assert problems(document) == []
     assert output(document)["accumulated"] == [{"lines": [{"n": 1}, {"n": 2}]}, {"lines": [{"n": 3}]}]

@@ -18,15 +18,35 @@ def shown(text: Any, input: Any = None, before: Any = None) -> Any:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("{{input.datetime}}", "D"), ("{{input.data.datetime}}", "D"), ("{{data.datetime}}", "D"), ("{{datetime}}", "D"),
-        ("{{ datetime }}", "D"), ("{{user.tags.1}}", "y"), ("{{user.tags[1]}}", "y"), ("{{data.user.tags.0}}!", "x!"),
-        ("{{extra}}", 7), ("{{input.extra}}", 7), ("n={{n}}", "n=2"), ("{{input.n}}", 1), ("{{missing}}", "{{missing}}"),
-        ("{{input.no.such}} {{extra}}", "{{input.no.such}} 7"), ("{{#user}}x{{/user}}", "{{#user}}x{{/user}}"),
-        ("${extra}", "${extra}"), ("$${extra}", "$${extra}"), ("${{extra}}", "$7"), ("{{{extra}}}", "{7}"),
-        ("a {{ b", "a {{ b"), ("{{}}", "{{}}"), ("{{a b}} {{extra}}", "{{a b}} 7"), ("{{>x}} {{=x y=}} {{extra}}", "{{>x}} {{=x y=}} 7"),
-        ("{ {{extra}} }", "{ 7 }"), ("}}{{extra}}{{", "}}7{{"), ("{{user.tags}}", ["x", "y"]), ("t: {{user.tags}}", 't: ["x","y"]'),
+        ("{{input.datetime}}", "D"),
+        ("{{input.data.datetime}}", "D"),
+        ("{{data.datetime}}", "D"),
+        ("{{datetime}}", "D"),
+        ("{{ datetime }}", "D"),
+        ("{{user.tags.1}}", "y"),
+        ("{{user.tags[1]}}", "y"),
+        ("{{data.user.tags.0}}!", "x!"),
+        ("{{extra}}", 7),
+        ("{{input.extra}}", 7),
+        ("n={{n}}", "n=2"),
+        ("{{input.n}}", 1),
+        ("{{missing}}", "{{missing}}"),
+        ("{{input.no.such}} {{extra}}", "{{input.no.such}} 7"),
+        ("{{#user}}x{{/user}}", "{{#user}}x{{/user}}"),
+        ("${extra}", "${extra}"),
+        ("$${extra}", "$${extra}"),
+        ("${{extra}}", "$7"),
+        ("{{{extra}}}", "{7}"),
+        ("a {{ b", "a {{ b"),
+        ("{{}}", "{{}}"),
+        ("{{a b}} {{extra}}", "{{a b}} 7"),
+        ("{{>x}} {{=x y=}} {{extra}}", "{{>x}} {{=x y=}} 7"),
+        ("{ {{extra}} }", "{ 7 }"),
+        ("}}{{extra}}{{", "}}7{{"),
+        ("{{user.tags}}", ["x", "y"]),
+        ("t: {{user.tags}}", 't: ["x","y"]'),
     ],
-)  # fmt: skip
+)
 def test_d06_a_placeholder_reads_the_input_and_its_data(text: str, expected: Any) -> None:
     assert shown(text, GIVEN) == expected
 
@@ -135,13 +155,30 @@ def asked(condition: str, input: Any = None, *more: Any) -> bool:
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
-        ("data.n == 2", True), ("n == 2", True), ("input.n == 1", True), ("input.data.n == 2", True), ("extra > 6", True),
-        ("missing == nil", True), ("data.missing.deeper == nil", True), ("'x' in user.tags", True), ("n % 2 == 0", True),
-        ("datetime === \"D\"", True), ("datetime !== 'E'", True), ("contains(datetime, 'D')", True), ("datetime + n == 'D2'", True),
-        ("datetime =~ '^[A-D]$'", True), ("datetime !~ 'x'", True), ("extra > 1 ? true : false", True), ("(missing ?? 3) == 3", True),
-        ("!(n == 2)", False), ("n == \"2\"", False), ("datetime == `D`", True), ("{{data.n}} == 2", True), ("2 ** 3 == 8", True),
+        ("data.n == 2", True),
+        ("n == 2", True),
+        ("input.n == 1", True),
+        ("input.data.n == 2", True),
+        ("extra > 6", True),
+        ("missing == nil", True),
+        ("data.missing.deeper == nil", True),
+        ("'x' in user.tags", True),
+        ("n % 2 == 0", True),
+        ('datetime === "D"', True),
+        ("datetime !== 'E'", True),
+        ("contains(datetime, 'D')", True),
+        ("datetime + n == 'D2'", True),
+        ("datetime =~ '^[A-D]$'", True),
+        ("datetime !~ 'x'", True),
+        ("extra > 1 ? true : false", True),
+        ("(missing ?? 3) == 3", True),
+        ("!(n == 2)", False),
+        ('n == "2"', False),
+        ("datetime == `D`", True),
+        ("{{data.n}} == 2", True),
+        ("2 ** 3 == 8", True),
     ],
-)  # fmt: skip
+)
 def test_d05_conditions_follow_gval_and_read_the_same_names(condition: str, expected: bool) -> None:
     assert asked(condition, GIVEN) is expected
 
