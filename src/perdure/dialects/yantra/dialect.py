@@ -90,7 +90,8 @@ class Yantra:
 def slug(name: str) -> str:
     """An id made of a title."""
     cleaned = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:100].strip("-")
-    return cleaned or f"yantra-{hashlib.blake2b(name.encode(), digest_size=6).hexdigest()}"
+    mark = hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=6).hexdigest()
+    return cleaned or f"yantra-{mark}"
 
 
 def _has_id(node: Json) -> bool:
