@@ -50,7 +50,12 @@ def made_of(state: State, ids: Mapping[str, str]) -> Made | None:
 def _http(state: State, definition: dict[str, Any], ids: Mapping[str, str]) -> Made:
     parts, place = definition.get("httpComponents"), state.inside("httpComponents")
     parts = parts if isinstance(parts, dict) else {}
-    made = Made("http", {"method": parts.get("method") or "GET"}, {"/method": pointed(place, "method")})
+    config: dict[str, Any] = {"method": parts.get("method") or "GET", "output": "body", "emptyBody": {}}
+    made = Made("http", config, {"/method": pointed(place, "method")})
+    for field, ours in (("contentType", "contentType"), ("targetClientId", "auth")):
+        if isinstance(parts.get(field), str) and parts[field]:
+            config[ours] = parts[field]
+            made.places[f"/{ours}"] = pointed(place, field)
     for field, ours in (("url", "url"), ("headers", "headers"), ("queryParams", "query"), ("body", "body")):
         if parts.get(field) is not None:
             made.put(ours, detail(parts[field], pointed(place, field), structured=field != "body"))
