@@ -9,6 +9,10 @@ class TestBlobs(contracts.BlobsContract):
     pass
 
 
+class TestCells(contracts.CellsContract):
+    pass
+
+
 class TestClaims(contracts.ClaimsContract):
     pass
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from perdure.ports.blobs import Blobs
+from perdure.ports.cells import Cells
 from perdure.ports.definitions import Definitions
 from perdure.ports.hints import Hints
 from perdure.ports.inbox import Inbox
@@ -27,6 +28,8 @@ class Store(Protocol):
     def definitions(self) -> Definitions: ...
     @property
     def blobs(self) -> Blobs: ...
+    @property
+    def cells(self) -> Cells: ...
     @property
     def outbox(self) -> Outbox: ...
     @property

@@ -88,6 +88,7 @@ class FaultyStore:
         self.inbox: Any = _Port(self, store.inbox)
         self.runs: Any = _Port(self, store.runs)
         self.definitions = store.definitions
+        self.cells: Any = _Port(self, store.cells)
         self.blobs = store.blobs
         self.outbox: Any = _Port(self, store.outbox)
         self.hints: Any = _FaultyHints(self)

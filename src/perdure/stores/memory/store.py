@@ -6,6 +6,7 @@ Several engines of one process may share it. Closing it lets nothing go, so that
 from __future__ import annotations
 
 from perdure.ports.blobs import Blobs
+from perdure.ports.cells import Cells
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Definitions
 from perdure.ports.hints import Hints
@@ -17,6 +18,7 @@ from perdure.ports.runs import Runs
 from perdure.stores.clock import SystemClock
 from perdure.stores.local_hints import LocalHints
 from perdure.stores.memory.blobs import MemoryBlobs
+from perdure.stores.memory.cells import MemoryCells
 from perdure.stores.memory.definitions import MemoryDefinitions
 from perdure.stores.memory.inbox import MemoryInbox
 from perdure.stores.memory.journal import MemoryJournal
@@ -36,6 +38,7 @@ class MemoryStore:
         self.inbox: Inbox = MemoryInbox(tables)
         self.definitions: Definitions = MemoryDefinitions(tables)
         self.blobs: Blobs = MemoryBlobs(tables)
+        self.cells: Cells = MemoryCells(tables)
         self.outbox: Outbox = MemoryOutbox(tables)
         self.runs: Runs = MemoryRuns(tables)
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from perdure.model.statuses import FINAL, Status
+from perdure.ports.cells import Cell
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Version
 from perdure.ports.hints import Hint, Hints
@@ -138,6 +139,7 @@ class Tables:
         self.renewed: dict[str, int] = {}
         self.definitions: dict[tuple[str, str], Definition] = {}
         self.blobs: dict[tuple[str, str], Blob] = {}
+        self.cells: dict[tuple[str, str], Cell] = {}
 
     def has_lease(self, worker: str) -> bool:
         return self.workers.get(worker, 0) > self.clock.now()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from perdure.errors import SettingsInvalid
 from perdure.ports.clock import Clock
 from perdure.stores.postgres.blobs import PostgresBlobs
+from perdure.stores.postgres.cells import PostgresCells
 from perdure.stores.postgres.definitions import PostgresDefinitions
 from perdure.stores.postgres.hints import PostgresHints
 from perdure.stores.postgres.inbox import PostgresInbox
@@ -53,6 +54,7 @@ class PostgresStore:
         self.inbox = PostgresInbox(self._pool, self.hints, self._now)
         self.definitions = PostgresDefinitions(self._pool, self._now)
         self.blobs = PostgresBlobs(self._pool, self._now)
+        self.cells = PostgresCells(self._pool, self._now)
         self.outbox = PostgresOutbox(self._pool, self._now)
         self.runs = PostgresRuns(self._pool)
 

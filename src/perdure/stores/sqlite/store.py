@@ -10,6 +10,7 @@ from typing import Literal
 import apsw
 
 from perdure.ports.blobs import Blobs
+from perdure.ports.cells import Cells
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Definitions
 from perdure.ports.hints import Hints
@@ -21,6 +22,7 @@ from perdure.ports.runs import Runs
 from perdure.stores.clock import SystemClock
 from perdure.stores.local_hints import LocalHints
 from perdure.stores.sqlite.blobs import SqliteBlobs
+from perdure.stores.sqlite.cells import SqliteCells
 from perdure.stores.sqlite.checkpoints import Checkpoints, fill_log
 from perdure.stores.sqlite.committer import Committer
 from perdure.stores.sqlite.connection import check_version, connect, create_file, transaction, translated
@@ -52,6 +54,7 @@ class SqliteStore:
     inbox: Inbox
     definitions: Definitions
     blobs: Blobs
+    cells: Cells
     outbox: Outbox
     runs: Runs
 
@@ -102,6 +105,7 @@ class SqliteStore:
         self.inbox = SqliteInbox(writer, reader)
         self.definitions = SqliteDefinitions(writer, reader, self._clock)
         self.blobs = SqliteBlobs(writer, reader, self._clock)
+        self.cells = SqliteCells(writer, reader, self._clock)
         self.outbox = SqliteOutbox(writer, self._clock)
         self.runs = SqliteRuns(writer, reader)
 

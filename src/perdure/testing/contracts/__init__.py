@@ -12,6 +12,7 @@ The tests are coroutines (pytest-asyncio in `auto` mode runs them as they are) a
 """
 
 from perdure.testing.contracts.blobs import BlobsContract
+from perdure.testing.contracts.cells import CellsContract
 from perdure.testing.contracts.claims import ClaimsContract
 from perdure.testing.contracts.declining import DecliningContract
 from perdure.testing.contracts.definitions import DefinitionsContract
@@ -28,6 +29,7 @@ from perdure.testing.contracts.subject import ManualClock, Subject
 
 __all__ = [
     "BlobsContract",
+    "CellsContract",
     "ClaimsContract",
     "DecliningContract",
     "DefinitionsContract",

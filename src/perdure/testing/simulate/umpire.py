@@ -66,6 +66,7 @@ class Umpire:
         self.inbox = store.inbox
         self.definitions = store.definitions
         self.blobs = store.blobs
+        self.cells = store.cells
         self.outbox = store.outbox
         self.runs = store.runs
         self.hints = store.hints
