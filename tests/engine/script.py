@@ -147,6 +147,7 @@ class Script:
         variables: Any,
         size: int = 0,
         beside: Any = None,
+        cached: bool = False,
     ) -> None:
         if output == "an output that breaks the program":
             turn.emit(e.ActivationCompleted(activation.id, output))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from perdure.engine.concealing import Concealed
 from perdure.model.values import Json, decode_json, encode_json
 from perdure.ports.blobs import BlobInfo, Blobs
+from perdure.ports.cells import Cell, Cells
 
 if TYPE_CHECKING:
     from perdure.engine.execution import Execution
@@ -58,6 +59,25 @@ class HandlerBlobs:
         info = await self._blobs.write(self._namespace, parts if concealed is None else concealed.stream(parts))
         await self._blobs.refer(self._namespace, info.hash, self._run)
         return info
+
+
+class HandlerCells:
+    """Small values that all workers of the run's namespace share (`perdure.ports.cells`)."""
+
+    __slots__ = ("_cells", "_namespace")
+
+    def __init__(self, cells: Cells, namespace: str) -> None:
+        self._cells = cells
+        self._namespace = namespace
+
+    async def get(self, key: str) -> Cell | None:
+        return await self._cells.get(self._namespace, key)
+
+    async def put(
+        self, key: str, value: bytes, *, ttl: int | None = None, if_version: str | None = None
+    ) -> Cell | None:
+        """Sets it, for `ttl` microseconds; with `if_version` only if it is still at that version. None: it is not."""
+        return await self._cells.put(self._namespace, key, value, ttl=ttl, if_version=if_version)
 
 
 class ActivationContext:
@@ -164,6 +184,10 @@ class ActivationContext:
     @property
     def blobs(self) -> HandlerBlobs:
         return HandlerBlobs(self._execution, self.namespace, self.run_id)
+
+    @property
+    def cells(self) -> HandlerCells:
+        return HandlerCells(self._execution.runner.cells, self.namespace)
 
     async def secret(self, name: str) -> str:
         """Raises NotFound. It is cut out of what the attempt reports; see `engine.concealing` for what that finds."""

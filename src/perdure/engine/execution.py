@@ -11,16 +11,18 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perdure.engine.answers import Letter
+from perdure.engine.caching import OutputCache
 from perdure.engine.concealing import Concealed
 from perdure.engine.context import ActivationContext
 from perdure.engine.declining import leave_to_others
 from perdure.engine.handlers import HandlerSpec, Lack, NodeHandlers, lacking
 from perdure.engine.heartbeats import UNSAID, Heartbeats
 from perdure.engine.reports import cancelled_itself, completed, failed, timed_out
-from perdure.kernel.program import Work
+from perdure.kernel.program import Kept, Work
 from perdure.model.commands import CancelDone, Command, Heartbeat
 from perdure.model.statuses import Phase
 from perdure.model.values import Json
@@ -45,6 +47,7 @@ class Execution:
         "id",
         "in_thread",
         "is_wanted",
+        "kept",
         "owned",
         "runner",
         "silent",
@@ -72,6 +75,7 @@ class Execution:
         self.task: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.begun = False
+        self.kept: Kept | None = None
         self.in_thread = False
         """It cannot be interrupted. What depends on its end (another attempt, an undo, a mutex) waits for it, but no
         longer than for any other that does not stop."""
@@ -93,7 +97,9 @@ class HandlerRunner:
         self._handlers = handlers
         self.time = runtime.time
         self.blobs = runtime.store.blobs
+        self.cells = runtime.store.cells
         self.secrets = runtime.secrets
+        self._cache = OutputCache(self.cells, runtime.trouble)
         self.heartbeats = Heartbeats(runtime)
         self._slots = settings.slots
         self._threads = settings.threads
@@ -129,7 +135,7 @@ class HandlerRunner:
             lack = lacking(self._handlers, work)
             assert lack is not None
             leave_to_others(owned, lack)
-        elif spec.blocks(work.config):
+        elif work.kept is None and spec.blocks(work.config):
             if self._threads:
                 self._begin_blocking(Execution(self, owned, activation, spec, work.type), work)
             else:
@@ -164,6 +170,7 @@ class HandlerRunner:
         runtime = self._runtime
         self._slots -= 1
         self._admit(execution, work.timeout)
+        execution.kept = work.kept
         execution.context = ActivationContext(execution, work)
         execution.task = runtime.loop.create_task(self._drive(execution), context=runtime.context.copy())
 
@@ -171,10 +178,10 @@ class HandlerRunner:
         execution.begun = True
         report: Command
         try:
-            output = execution.spec.call(execution.context)
-            if hasattr(output, "__await__"):
-                output = await output
-            report = completed(execution.id, execution.attempt, output)
+            if execution.kept is not None:
+                report = await self._cache.around(execution, execution.kept, partial(self._attempt, execution))
+            else:
+                report = await self._attempt(execution)
         except asyncio.CancelledError:
             report = self._stopped(execution)
         except BaseException as problem:  # a step that says sys.exit() ends itself, not the worker
@@ -183,6 +190,16 @@ class HandlerRunner:
         self._end(execution, report)
         if self._queue:
             self._admit_next(self._queue)
+
+    async def _attempt(self, execution: Execution) -> Command:
+        context, call = execution.context, execution.spec.call
+        if execution.kept is not None and execution.spec.blocks(context.config):
+            output = await asyncio.to_thread(call, context)
+        else:
+            output = call(context)
+        if hasattr(output, "__await__"):
+            output = await output
+        return completed(execution.id, execution.attempt, output)
 
     def _begin_blocking(self, execution: Execution, work: Work) -> None:
         runtime = self._runtime

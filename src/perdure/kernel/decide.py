@@ -76,7 +76,8 @@ def complete(turn: Turn, command: c.Complete) -> None:
         turn.program.wait(turn, activation, command.then)
     elif activation.phase is Phase.EXECUTING:
         size = counted(command.size)
-        turn.program.completed(turn, activation, command.output, command.outcome, command.vars, size, command.beside)
+        result = (command.output, command.outcome, command.vars, size, command.beside, command.cached)
+        turn.program.completed(turn, activation, *result)
 
 
 def check_data(turn: Turn, node: str) -> None:

@@ -36,6 +36,13 @@ SEMANTICS = 3
 ProgramApplier = Callable[[RunState, Any, int, Activation | None], None]
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """Where the answer to the same question is kept, and for how many microseconds."""
+
+    key: str
+    ttl: int
+
+
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """What a handler needs to know about the activation that it executes."""
 
@@ -49,6 +56,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """The configuration as the document has it, where a plan has made another one of it."""
     bindings: dict[str, Any] | None = None
     """Names that the node's code reads, with their values at this moment, where its type asks for any."""
+    kept: Kept | None = None
+    """It need not be executed if there is an answer from before."""
 
 
 class Program(Protocol):
@@ -75,9 +84,10 @@ class Program(Protocol):
         variables: dict[str, Any] | None,
         size: int,
         beside: dict[str, Any] | None = None,
+        cached: bool = False,
     ) -> None:
         """An activation has its result: record it and what it leads to. `size`: what counts of the output, in
-        bytes. `beside`: what it has to show besides, by name."""
+        bytes. `beside`: what it has to show besides, by name. `cached`: it was not executed for this."""
         ...
 
     def failed(self, turn: Turn, activation: Activation, failure: Failure, output: Json) -> None:

@@ -54,6 +54,8 @@ class Complete(Command, frozen=True):
     """What it has to show besides its output, by name: `httpResponse` …"""
     then: AnyWait | None = None
     """The handler has no result yet: the activation waits for this first."""
+    cached: bool = False
+    """Nothing was executed: this is the answer of an earlier execution."""
 
 
 class Fail(Command, frozen=True):

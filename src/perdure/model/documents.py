@@ -62,6 +62,17 @@ class UseDoc(Part):
     )
 
 
+class CacheDoc(Part):
+    ttl: Duration = Field(description="How long an answer is good.")
+    key: str | None = Field(
+        None,
+        min_length=1,
+        max_length=8192,
+        description="A template; each value of it is a question of its own. Without it, each input and configuration is.",
+    )
+    shared: bool = Field(False, description="Answers are kept for all definitions of the namespace.")
+
+
 class NodeDoc(Part):
     id: Id = Field(description="Its name in edges, expressions, logs and keys; unique, whatever the case.")
     type: str = Field(min_length=1, max_length=64, description="One of the node types. With `use` it may be left out.")
@@ -80,6 +91,9 @@ class NodeDoc(Part):
     )
     condition: str | None = Field(
         None, description="An expression. If false, the node is skipped: its output is null and its edges are taken."
+    )
+    cache: CacheDoc | None = Field(
+        None, description="The answer to the same question is kept and used again. For nodes with a handler."
     )
     retry: RetryDoc | None = Field(None, description="How failures that may pass are tried again. Without it: never.")
     timeout: Duration | None = Field(None, description="How long one attempt may take.")

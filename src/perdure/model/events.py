@@ -139,12 +139,12 @@ class ActivationCompleted(Event, frozen=True):
     id: int
     output: Json = None
     outcome: str | None = None
-    taken: list[int] | None = None
-    """Positions of the outgoing edges taken; only where conditions decided it."""
+    taken: list[int] | None = None  # positions of the outgoing edges taken, where conditions decided it
     vars: dict[str, Any] | None = None
     size: int = 0
     """What the output adds to the data of the run, in bytes; small change is not counted."""
     beside: dict[str, Any] | None = None  # kept as the outputs of `<node>:<name>`
+    cached: bool = False  # nothing was executed: the answer to the same question was still good
 
 
 class NodeEvaluated(Event, frozen=True):

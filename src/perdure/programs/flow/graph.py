@@ -16,6 +16,7 @@ from perdure.model.schemas import Schema
 from perdure.model.times import parse_duration
 from perdure.model.values import Json
 from perdure.programs.flow.components import layers, only_through, reachable, strong_components
+from perdure.programs.flow.keeping import cache_of
 from perdure.programs.flow.names import Names
 from perdure.programs.flow.nodetypes import ANY_OUTCOME, Catalogue, LoopOptions, NodeKind, NodeType
 from perdure.programs.flow.triggers import Triggers
@@ -46,10 +47,10 @@ class Node:
     """One vertex. `index` is its place in the document, which is also the order in which equals are treated."""
 
     __slots__ = (
-        "at_most_once", "body", "cancels", "compensate", "compensate_on_cancel", "component", "condition", "config",
-        "declared", "followers", "has_when", "id", "index", "ins", "is_end", "join", "layer", "loop", "milestone",
-        "missing", "mutex", "on_demand", "only_edge", "outcomes", "outs", "parent", "plain_join", "prepared", "queue",
-        "race", "rest", "retry", "stored_as", "timeout", "type", "work",
+        "at_most_once", "body", "cache", "cancels", "compensate", "compensate_on_cancel", "component", "condition",
+        "config", "declared", "followers", "has_when", "id", "index", "ins", "is_end", "join", "layer", "loop",
+        "milestone", "missing", "mutex", "on_demand", "only_edge", "outcomes", "outs", "parent", "plain_join",
+        "prepared", "queue", "race", "rest", "retry", "stored_as", "timeout", "type", "work",
     )  # fmt: skip
 
     def __init__(self, index: int, doc: NodeDoc, type: NodeType) -> None:
@@ -80,6 +81,7 @@ class Node:
         self.work = Work(type=type.name, config=doc.config, timeout=self.timeout, queue=doc.queue)
         """What its handler gets, unless a plan has made a configuration for it."""
         self.missing = doc.missing
+        self.cache = cache_of(doc.cache) if type.kind is not NodeKind.INLINE else None
         declared = type.outcomes(config) if type.outcomes is not None else ()
         self.declared = None if ANY_OUTCOME in declared else frozenset(declared)
         """Outcomes that its handler may choose; None: any."""

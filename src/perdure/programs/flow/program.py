@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from perdure.errors import PerdureError
@@ -29,6 +30,7 @@ from perdure.programs.flow.choosing import Moment, care_of, choose
 from perdure.programs.flow.environment import environment
 from perdure.programs.flow.gates import kept_back
 from perdure.programs.flow.graph import Graph, Node
+from perdure.programs.flow.keeping import kept
 from perdure.programs.flow.nodetypes import (
     Directive,
     Done,
@@ -193,6 +195,7 @@ class FlowProgram:
         variables: dict[str, Any] | None,
         size: int,
         beside: dict[str, Any] | None = None,
+        cached: bool = False,
     ) -> None:
         node = self.graph.by_id[activation.node]
         if activation.detached:
@@ -209,7 +212,7 @@ class FlowProgram:
         except PerdureError as problem:
             self.failed(turn, activation, failure_from(problem, node.id), output)
             return
-        turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables, size, beside))
+        turn.emit(e.ActivationCompleted(activation.id, output, outcome, taken, variables, size, beside, cached))
         self.take_effect(turn, node, activation.scope, activation.visit)
         check_data(turn, node.id)
 
@@ -360,14 +363,14 @@ class FlowProgram:
 
     def work(self, state: RunState, activation: Activation) -> Work:
         node = self.graph.by_id[activation.node]
-        if activation.config is None and node.type.reads is None:
+        if activation.config is None and node.type.reads is None and node.cache is None:
             return node.work
         bindings = None
         if node.type.reads is not None:
             scope = state.body.scopes[activation.scope]
             bindings = environment(self.graph, state, scope, activation.input, node.type.reads(node.prepared), node)
         config, written = (node.config, None) if activation.config is None else (activation.config, node.config)
-        return Work(
+        work = Work(
             type=node.type.name,
             config=config,
             timeout=node.timeout,
@@ -375,6 +378,11 @@ class FlowProgram:
             written=written,
             bindings=bindings,
         )
+        if node.cache is None or activation.detached:
+            return work
+        reads = node.cache.key.reads if node.cache.key is not None else ()
+        env = environment(self.graph, state, state.body.scopes[activation.scope], activation.input, reads, node)
+        return msgspec.structs.replace(work, kept=kept(node.cache, state, activation, work, env))
 
     def retry_policy(self, state: RunState, activation: Activation) -> Retry:
         return self.graph.by_id[activation.node].retry

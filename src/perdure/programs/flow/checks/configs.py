@@ -15,7 +15,7 @@ from perdure.programs.flow.checks.sketch import NodeSketch, Sketch, text
 from perdure.programs.flow.graph import RESERVED_OUTCOMES
 from perdure.programs.flow.nodetypes import ANY_OUTCOME, NodeKind, NodeType
 
-_FOR_HANDLERS = ("timeout", "queue", "at_most_once")
+_FOR_HANDLERS = ("timeout", "queue", "at_most_once", "cache")
 
 
 def types(sketch: Sketch) -> Iterator[Problem]:

@@ -38,6 +38,9 @@ def of_node(sketch: Sketch, node: NodeSketch) -> Iterator[Problem]:
     if isinstance(node.raw.get("condition"), str):
         place = pointed(node.pointer, "condition")
         yield from scope.check(Text(place, Kind.EXPRESSION, node.raw["condition"]))
+    cache = node.raw.get("cache")
+    if isinstance(cache, dict) and isinstance(cache.get("key"), str):
+        yield from scope.check(Text(pointed(node.pointer, "cache", "key"), Kind.TEMPLATE, cache["key"]))
     if node.type is not None and node.config:
         for each in texts(node.type.config, node.config, pointed(node.pointer, "config")):
             yield from scope.check(each)
