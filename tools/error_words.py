@@ -218,6 +218,11 @@ FAILURES: dict[str, Words] = {
         "What should be merged is no object, or has no place to go; or the branches do not suit the mode.",
         "Give objects; name the branches that are meant.",
     ),
+    "RATE_INVALID": ("The computed key, rate or time of a rate limit is none.", "Mend the template."),
+    "RATE_LIMITED": (
+        "More than the rate limit allows, and this one may not wait, or not so long.",
+        "Try again later (`retry_after_ms`); let it wait; raise the rate.",
+    ),
     "SWITCH_NO_ROUTE": (
         "No case of a switch holds, or the computed outcome is none of its ways.",
         "Give it a default, or an `error` edge.",

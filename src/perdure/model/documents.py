@@ -68,7 +68,7 @@ class CacheDoc(Part):
         None,
         min_length=1,
         max_length=8192,
-        description="A template; each value of it is a question of its own. Without it, each input and configuration is.",
+        description="A template; each value of it is a question of its own. Without it, each input and configuration.",
     )
     shared: bool = Field(False, description="Answers are kept for all definitions of the namespace.")
 

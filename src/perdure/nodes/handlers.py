@@ -5,7 +5,7 @@ from __future__ import annotations
 from perdure.authoring.steps import Steps
 from perdure.engine.handlers import HandlerSpec, Lack
 from perdure.model.values import Json
-from perdure.nodes import branch, email, http, instruction, json_to_csv, processor, python, script, slack
+from perdure.nodes import branch, email, http, instruction, json_to_csv, processor, python, rate_limit, script, slack
 from perdure.nodes.toolbox import Toolbox
 
 
@@ -29,6 +29,7 @@ def builtin_handlers(steps: Steps, tools: Toolbox) -> dict[str, HandlerSpec]:
         processor.TYPE.name: HandlerSpec(
             processor.handler(steps, tools), kind=processor.TYPE.kind.value, lacks=lacks_processor
         ),
+        rate_limit.TYPE.name: rate_limit.HANDLER,
         script.TYPE.name: HandlerSpec(lambda ctx: script.execute(ctx, tools.scripts), kind=script.TYPE.kind.value),
         email.TYPE.name: email.handler(tools),
         slack.TYPE.name: slack.handler(tools),
