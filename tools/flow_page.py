@@ -17,6 +17,7 @@ from node_reference import written_type
 
 from perdure.model.documents import (
     COSMETIC,
+    CacheDoc,
     EdgeDoc,
     FlowDocument,
     JoinDoc,
@@ -35,6 +36,7 @@ PAGE = made.REFERENCE / "flow-document.md"
 LINKS = {
     "JoinDoc": "[a join](#joins)",
     "RetryDoc": "[a retry](#retry)",
+    "CacheDoc": "[a cache](#cache)",
     "MilestoneDoc": "[a milestone](#milestone)",
     "UseDoc": "[a use](#use)",
     "NodeDoc": "[nodes](#nodes)",
@@ -112,6 +114,7 @@ PARTS: dict[str, made.Part] = {
     "nodes": partial(fields, NodeDoc),
     "joins": partial(fields, JoinDoc),
     "retry": partial(fields, RetryDoc),
+    "cache": partial(fields, CacheDoc),
     "milestone": partial(fields, MilestoneDoc),
     "use": partial(fields, UseDoc),
     "edges": partial(fields, EdgeDoc),
