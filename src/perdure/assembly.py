@@ -31,6 +31,7 @@ from perdure.nodes.outgoing.policy import OutgoingSettings
 from perdure.nodes.outgoing.reading import outgoing_settings
 from perdure.nodes.scripts.pool import ScriptSettings, script_settings
 from perdure.nodes.toolbox import Toolbox
+from perdure.plugins import NodePlugin, installed
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Active, Linked, Summary, Version
 from perdure.ports.runs import RunFilter
@@ -84,6 +85,12 @@ def sqlite_path(url: str) -> str:
     if not path:
         raise SettingsInvalid(f"{url!r} names no file", expected="sqlite:///file.db")
     return str(Path(path))
+
+
+def installed_plugins(settings: Settings) -> list[NodePlugin[..., Any]]:
+    """Broken ones are named in the log, and left out."""
+    off = settings.plugins_off.split(",")
+    return [] if "*" in [each.strip() for each in off] else installed(off)[0]
 
 
 class Run:
@@ -227,7 +234,7 @@ class Perdure:
             stall=settings.stall_seconds,
         )
         store = open_store(url or settings.database_url, clock, on_fatal)
-        return cls(
+        app = cls(
             store,
             namespace=namespace or settings.namespace,
             clock=clock,
@@ -238,6 +245,8 @@ class Perdure:
             scripts=script_settings(settings),
             mail=mail_settings(settings),
         )
+        app.use(*installed_plugins(settings))
+        return app
 
     async def __aenter__(self) -> Self:
         await self.store.open()
@@ -308,6 +317,11 @@ class Perdure:
             return self.steps.register(name or function.__name__, function)
 
         return add
+
+    def use(self, *plugins: NodePlugin[..., Any]) -> None:
+        """Node types that were made with `perdure.plugins.node`. Those that are installed are used already."""
+        for each in plugins:
+            self.add_node_type(each.type, each.handler)
 
     def add_node_type(self, type: NodeType, handler: HandlerSpec | None = None) -> None:
         """A node type of your own. One that acts on the world brings its handler."""

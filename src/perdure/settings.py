@@ -47,6 +47,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long a client of `perdure dev` may take for the head of a request, and for its body."""
     stall_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 0.5
     """An `async` step that blocks the event loop for longer is named in the log, once; 0 turns this off."""
+    plugins_off: str = ""
+    """Node types of plug-ins that are not used here though they are installed: names of types, of entry points or of
+    distributions, with commas between them; `*` for all."""
     http_allow: str = ""
     """What nodes may call beyond the public internet: hosts, host:port and networks, with commas between them; one with
     `namespace=` before it is for that namespace alone. `internal.example:8443, 10.1.0.0/16, billing=10.2.0.7`"""

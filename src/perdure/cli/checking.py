@@ -13,6 +13,7 @@ from perdure.dialects.known import dialect_of
 from perdure.errors import NotFound, PerdureError
 from perdure.model.reading import read_document
 from perdure.nodes.catalogue import builtin_types
+from perdure.programs.flow.nodetypes import Catalogue
 from perdure.service.checking import problems_alone
 from perdure.settings import Settings, load_settings
 
@@ -21,7 +22,8 @@ def validate_files(files: Sequence[Path], as_json: bool) -> int:
     if not files:
         sys.stderr.write("name at least one file to validate\n")
         return 2
-    report: list[dict[str, Any]] = [{"file": str(file), "problems": problems_of(file)} for file in files]
+    types = known_types()
+    report: list[dict[str, Any]] = [{"file": str(file), "problems": problems_of(file, types)} for file in files]
     wrong = [entry for entry in report if any(problem["severity"] == "error" for problem in entry["problems"])]
     if as_json:
         print_json(report)
@@ -32,7 +34,7 @@ def validate_files(files: Sequence[Path], as_json: bool) -> int:
     return 1 if wrong else 0
 
 
-def problems_of(file: Path) -> list[dict[str, Any]]:
+def problems_of(file: Path, types: Catalogue) -> list[dict[str, Any]]:
     try:
         data = file.read_bytes()
     except OSError as problem:
@@ -41,8 +43,16 @@ def problems_of(file: Path) -> list[dict[str, Any]]:
         ]
     document, problems = read_document(data)
     if not problems:
-        problems = problems_alone(dialect_of(document), document, builtin_types())
+        problems = problems_alone(dialect_of(document), document, types)
     return [problem.as_dict() for problem in problems]
+
+
+def known_types() -> Catalogue:
+    """Those that come with Perdure, and those of the plug-ins that are installed."""
+    from perdure.assembly import installed_plugins
+
+    plugins = installed_plugins(load_settings({}))
+    return {**builtin_types(), **{each.type.name: each.type for each in plugins}}
 
 
 def check_database(url: str | None, as_json: bool) -> int:

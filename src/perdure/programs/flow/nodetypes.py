@@ -221,6 +221,12 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     beside: bool = True
     """Whether it can run beside the graph, as compensation or completion node: it completes, sleeps or executes."""
     default_retry_attempts: int = 1
+    examples: tuple[dict[str, Any], ...] = ()
+    """Whole configurations, each of them valid: for the reference, and for an editor to begin with."""
+    group: str = "Other"
+    """Under which heading an editor offers it."""
+    icon: str = "square"
+    """What an editor may draw: the name of an icon."""
     retry: Callable[[Any], Retry] | None = None
     """Configuration -> how often and when it is tried again, where the node itself does not say."""
 
