@@ -16,8 +16,8 @@ A distribution names it in its metadata, and every program that has it installed
     [project.entry-points."perdure.nodes"]
     sms = "acme_perdure:sms"
 
-What a handler is asked is in `ctx` and `config`, what it may answer is JSON, a `Result`, a wait (`Sleep`, `AwaitSignal`)
-or an `ActivationError`. It is called again with the same `ctx.key` if nobody knows whether it got through.
+What a handler is asked is in `ctx` and `config`; it may answer with JSON, a `Result` or a wait (`Sleep`, `AwaitSignal`)
+and raise an `ActivationError`. It is called again with the same `ctx.key` if nobody knows whether it got through.
 """
 
 from __future__ import annotations

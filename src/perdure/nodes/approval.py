@@ -143,4 +143,7 @@ TYPE = NodeType(
     plan=plan,
     outcomes=outcomes,
     beside=False,
+    group="People",
+    icon="stamp",
+    examples=({"title": "Refund {{data.amount}} €?", "assignees": ["ada"], "deadline": "2d"},),
 )

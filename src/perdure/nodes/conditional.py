@@ -24,7 +24,7 @@ _COMPARE = {name: compile_expression(source) for name, source in SIGNS.items()}
 
 class Row(NodeConfig):
     left: ExpressionText = Field(title="Left", description="An expression.", examples=["data.age"])
-    operator: Operator = Field("eq", title="Operator")
+    operator: Operator = Field("eq", title="Operator", description="How the two are compared.")
     right: TemplateValue = Field(
         None,
         title="Right",
@@ -37,9 +37,17 @@ class ConditionalConfig(NodeConfig):
     condition: ExpressionText | None = Field(
         None, title="Condition", description="An expression that is true or false.", examples=["data.age >= 18"]
     )
-    conditions: list[Row] = Field(default_factory=list, title="Conditions", max_length=100)
+    conditions: list[Row] = Field(
+        default_factory=list,
+        title="Conditions",
+        description="Comparisons, in the place of `condition`.",
+        max_length=100,
+    )
     logical_operator: Literal["AND", "OR"] = Field(
-        "AND", validation_alias=AliasChoices("logicalOperator", "logical_operator"), title="Joined by"
+        "AND",
+        validation_alias=AliasChoices("logicalOperator", "logical_operator"),
+        title="Joined by",
+        description="Whether all must hold, or one.",
     )
     language: Literal["perdure", "gval"] = Field(
         "perdure",
@@ -150,4 +158,16 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     outcomes=lambda config: ("true", "false"),
+    group="Flow",
+    icon="git-branch",
+    examples=(
+        {"condition": "data.total > 100"},
+        {
+            "conditions": [
+                {"left": "data.country", "operator": "eq", "right": "DE"},
+                {"left": "data.total", "operator": "gte", "right": 50},
+            ],
+            "logicalOperator": "AND",
+        },
+    ),
 )

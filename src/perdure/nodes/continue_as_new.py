@@ -41,4 +41,7 @@ TYPE = NodeType(
     plan=plan,
     ends_run=True,
     beside=False,
+    group="Flow",
+    icon="refresh-cw",
+    examples=({"input": {"page": "${input.page + 1}"}},),
 )

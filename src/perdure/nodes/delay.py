@@ -71,4 +71,7 @@ TYPE = NodeType(
     config=DelayConfig,
     prepare=prepare,
     plan=plan,
+    group="Time",
+    icon="timer",
+    examples=({"milliseconds": 250},),
 )

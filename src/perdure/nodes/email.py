@@ -99,7 +99,7 @@ FileName = Annotated[str, AfterValidator(lambda name: name if has_placeholder(na
 
 
 class Attachment(NodeConfig):
-    filename: FileName = Field(title="File name", examples=["report.csv"])
+    filename: FileName = Field(title="File name", description="What the file is called.", examples=["report.csv"])
     content: TemplateValue = Field(
         None,
         title="Content",
@@ -143,7 +143,9 @@ class EmailConfig(NodeConfig):
         description="Addresses with commas between them, or a list.",
         examples=["ada@example.com, Bob <bob@example.com>", ["{{data.email}}"]],
     )
-    cc: Recipients = Field("", title="Copy to", examples=["team@example.com"])
+    cc: Recipients = Field(
+        "", title="Copy to", description="Everybody sees who gets a copy.", examples=["team@example.com"]
+    )
     bcc: Recipients = Field("", title="Blind copy to", description="Nobody else sees these.")
     sender: Annotated[str, AfterValidator(_sender), LETTER] = Field(
         "",
@@ -152,8 +154,10 @@ class EmailConfig(NodeConfig):
         description="Without it, the setting `mail_from`.",
         examples=["Orders <orders@example.com>"],
     )
-    reply_to: Recipients = Field("", validation_alias=AliasChoices("replyTo", "reply_to"), title="Reply to")
-    subject: LetterText = Field(title="Subject", examples=["Order {{data.id}}"])
+    reply_to: Recipients = Field(
+        "", validation_alias=AliasChoices("replyTo", "reply_to"), title="Reply to", description="Where answers go."
+    )
+    subject: LetterText = Field(title="Subject", description="One line.", examples=["Order {{data.id}}"])
     body: LetterText | None = Field(
         None, title="Body", description="The text of the mail; HTML if `isHtml` or `contentType` says so."
     )
@@ -179,9 +183,12 @@ class EmailConfig(NodeConfig):
         default_factory=dict,
         validation_alias=AliasChoices("templateVariables", "template_variables"),
         title="Variables of the template",
+        description="Names that the template reads besides those of the data.",
         examples=[{"name": "${data.customer}"}],
     )
-    attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS, title="Attachments")
+    attachments: list[Attachment] = Field(
+        default_factory=list, max_length=MOST_ATTACHMENTS, title="Attachments", description="Files that are sent along."
+    )
     headers: Annotated[dict[str, str], AfterValidator(_headers), LETTER] = Field(
         default_factory=dict,
         max_length=MOST_HEADERS,
@@ -384,4 +391,7 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     retry=retry,
+    group="Messages",
+    icon="mail",
+    examples=({"to": "{{data.email}}", "subject": "Order {{data.id}}", "body": "Thank you, {{data.name}}."},),
 )

@@ -49,4 +49,10 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     is_end=True,
+    group="Flow",
+    icon="flag",
+    examples=(
+        {},
+        {"output": "${nodes.total.output}"},
+    ),
 )

@@ -14,9 +14,18 @@ LONGEST_MESSAGE = 4000
 
 
 class FailConfig(NodeConfig):
-    code: TemplateText = Field("FAILED", max_length=128, title="Code", examples=["ORDER_REJECTED"])
+    code: TemplateText = Field(
+        "FAILED",
+        max_length=128,
+        title="Code",
+        description="By which others tell it apart.",
+        examples=["ORDER_REJECTED"],
+    )
     message: TemplateText = Field(
-        "the flow failed on purpose", title="Message", examples=["the order {{data.id}} was rejected"]
+        "the flow failed on purpose",
+        title="Message",
+        description="What people read.",
+        examples=["the order {{data.id}} was rejected"],
     )
     details: TemplateValue = Field(None, title="Details", description="Any value; kept with the failure.")
     terminate: bool = Field(
@@ -53,4 +62,7 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     ends_run=True,
+    group="Flow",
+    icon="octagon-x",
+    examples=({"code": "ORDER_REJECTED", "message": "the order {{data.id}} was rejected"},),
 )

@@ -27,4 +27,6 @@ TYPE = NodeType(
     plan=plan,
     loop=lambda config: LoopOptions(item="", index="", accumulate="last", once=True),
     beside=False,
+    group="Flow",
+    icon="box-select",
 )

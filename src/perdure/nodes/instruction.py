@@ -180,4 +180,13 @@ TYPE = NodeType(
     outcomes=outcomes_of,
     reads=reads,
     beside=False,
+    group="People",
+    icon="user-check",
+    examples=(
+        {
+            "inputOptions": [
+                {"id": "slot", "description": "When may we come?", "possibleValues": [{"value": "am"}, {"value": "pm"}]}
+            ]
+        },
+    ),
 )

@@ -39,7 +39,7 @@ class JsonArrayConfig(NodeConfig):
         title="Same keys",
         description="Without a schema: every item must be an object with the keys of the first.",
     )
-    allow_empty: bool = Field(False, title="Allow an empty list")
+    allow_empty: bool = Field(False, title="Allow an empty list", description="Otherwise an empty list is a failure.")
 
     @model_validator(mode="after")
     def _fits(self) -> JsonArrayConfig:
@@ -119,4 +119,7 @@ TYPE = NodeType(
     config=JsonArrayConfig,
     prepare=prepare,
     plan=plan,
+    group="Data",
+    icon="brackets",
+    examples=({"items": [{"name": "Ada"}, {"name": "Bob"}]},),
 )

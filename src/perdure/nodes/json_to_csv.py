@@ -234,4 +234,9 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     reads=lambda prepared: prepared.data.reads if prepared.data is not None else (),
+    group="Data",
+    icon="table",
+    examples=(
+        {"data": "${nodes.load.output.rows}", "columns": [{"key": "name", "header": "Full name"}, {"key": "age"}]},
+    ),
 )

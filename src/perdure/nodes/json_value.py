@@ -68,4 +68,7 @@ TYPE = NodeType(
     config=JsonConfig,
     prepare=prepare,
     plan=plan,
+    group="Data",
+    icon="braces",
+    examples=({"data": {"name": "Ada", "total": "${data.price * data.amount}"}},),
 )

@@ -14,4 +14,10 @@ TYPE = NodeType(
     plan=loops.plan,
     loop=loops.options,
     beside=False,
+    group="Flow",
+    icon="repeat",
+    examples=(
+        {"items": "data.users", "item": "user"},
+        {"range": {"stop": 10}, "concurrency": 3},
+    ),
 )

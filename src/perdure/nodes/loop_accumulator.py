@@ -14,4 +14,7 @@ TYPE = NodeType(
     plan=loops.plan,
     loop=loops.options,
     beside=False,
+    group="Flow",
+    icon="list-plus",
+    examples=({"items": "data.users", "accumulator": "sums"},),
 )

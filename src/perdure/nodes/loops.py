@@ -63,9 +63,9 @@ SignalName = Annotated[str, Field(min_length=1, max_length=128)]
 class RangeConfig(NodeConfig):
     """Numbers from `start` up to, but not including, `stop`."""
 
-    start: Whole = Field(0, title="First")
-    stop: Whole = Field(title="Stop before")
-    step: Whole = Field(1, title="Step")
+    start: Whole = Field(0, title="First", description="The first number.")
+    stop: Whole = Field(title="Stop before", description="The first number that is too many.")
+    step: Whole = Field(1, title="Step", description="From one number to the next; may be negative.")
 
 
 class LoopConfig(NodeConfig):
@@ -83,9 +83,17 @@ class LoopConfig(NodeConfig):
         examples=["data.items"],
     )
     range: RangeConfig | None = Field(None, title="Range", description="Numbers, instead of `items`.")
-    item: VariableName = Field("item", validation_alias=AliasChoices("item", "itemVariable"), title="Name of the item")
+    item: VariableName = Field(
+        "item",
+        validation_alias=AliasChoices("item", "itemVariable"),
+        title="Name of the item",
+        description="By which the body reads it.",
+    )
     index: VariableName = Field(
-        "index", validation_alias=AliasChoices("index", "indexVariable"), title="Name of the number"
+        "index",
+        validation_alias=AliasChoices("index", "indexVariable"),
+        title="Name of the number",
+        description="By which the body reads the place of the item, from 0.",
     )
     concurrency: int = Field(1, ge=1, le=WIDEST, title="At a time", description="How many iterations may run at once.")
     on_item_failure: Literal["fail", "skip", "null"] = Field(
@@ -179,6 +187,7 @@ class AccumulatorConfig(LoopConfig):
         "accumulated",
         validation_alias=AliasChoices("accumulator", "accumulatorVariable"),
         title="Name of the results so far",
+        description="By which the body reads them.",
     )
     carries: bool = Field(
         False,

@@ -35,4 +35,7 @@ TYPE = NodeType(
     plan=loops.plan,
     loop=loops.options,
     beside=False,
+    group="Flow",
+    icon="layers",
+    examples=({"items": "data.users", "concurrency": 20, "on_item_failure": "skip"},),
 )

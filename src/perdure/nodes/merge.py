@@ -180,4 +180,10 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     beside=False,
+    group="Flow",
+    icon="git-merge",
+    examples=(
+        {"mode": "append"},
+        {"mode": "key", "key": "id", "join": "left", "inputs": ["orders", "customers"]},
+    ),
 )

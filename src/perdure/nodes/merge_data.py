@@ -69,4 +69,7 @@ TYPE = NodeType(
     config=MergeDataConfig,
     prepare=prepare,
     plan=plan,
+    group="Data",
+    icon="combine",
+    examples=({"data": "${nodes.load.output.data}", "into": "order"},),
 )

@@ -53,4 +53,7 @@ TYPE = NodeType(
     config=PublishConfig,
     prepare=prepare,
     plan=plan,
+    group="Messages",
+    icon="megaphone",
+    examples=({"type": "order.paid", "payload": {"order": "${data.id}"}},),
 )

@@ -201,4 +201,10 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     outcomes=lambda config: (PASSED, LIMITED) if config.exceeded == LIMITED else (),
+    group="Time",
+    icon="gauge",
+    examples=(
+        {"key": "crm-api", "rate": 10, "period": "1s"},
+        {"key": "customer-{{data.customer}}", "rate": 100, "period": "1h", "exceeded": "limited"},
+    ),
 )

@@ -151,4 +151,7 @@ TYPE = NodeType(
     reads=reads,
     outcomes=lambda config: tuple(config.outcomes),
     default_retry_attempts=3,
+    group="Code",
+    icon="scroll-text",
+    examples=({"script": "sum(line.price * line.amount for line in data.lines)"},),
 )

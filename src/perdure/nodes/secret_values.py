@@ -21,7 +21,16 @@ Place = list[str | int]
 class SecretName(NodeConfig):
     """A secret by its name. It is read when the node executes and is recorded nowhere."""
 
-    secret: Annotated[str, Field(min_length=1, max_length=256, title="Secret", examples=["BILLING_KEY"])]
+    secret: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=256,
+            title="Secret",
+            description="The name of the secret.",
+            examples=["BILLING_KEY"],
+        ),
+    ]
 
 
 def is_secret(value: Any) -> bool:

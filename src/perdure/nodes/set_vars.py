@@ -88,4 +88,7 @@ TYPE = NodeType(
     config=SetConfig,
     prepare=prepare,
     plan=plan,
+    group="Data",
+    icon="variable",
+    examples=({"vars": {"total": "${data.price * data.amount}"}},),
 )

@@ -92,11 +92,22 @@ class SlackConfig(NodeConfig):
         examples=[[{"type": "section", "text": {"type": "mrkdwn", "text": "*{{data.id}}*"}}]],
     )
     attachments: Blocks = Field(None, title="Attachments", description="The older form of blocks.")
-    channel: TemplateValue = Field(None, title="Channel", examples=["#orders"])
-    username: LetterText | None = Field(None, title="Shown as")
-    icon_url: TemplateValue = Field(None, validation_alias=AliasChoices("iconUrl", "icon_url"), title="Icon")
+    channel: TemplateValue = Field(
+        None, title="Channel", description="Where to post, if the webhook leaves that open.", examples=["#orders"]
+    )
+    username: LetterText | None = Field(None, title="Shown as", description="The name of the sender.")
+    icon_url: TemplateValue = Field(
+        None,
+        validation_alias=AliasChoices("iconUrl", "icon_url"),
+        title="Icon",
+        description="The address of a picture of the sender.",
+    )
     icon_emoji: TemplateValue = Field(
-        None, validation_alias=AliasChoices("iconEmoji", "icon_emoji"), title="Icon, as an emoji", examples=[":tada:"]
+        None,
+        validation_alias=AliasChoices("iconEmoji", "icon_emoji"),
+        title="Icon, as an emoji",
+        description="In the place of a picture.",
+        examples=[":tada:"],
     )
     thread_ts: TemplateValue = Field(
         None,
@@ -337,4 +348,7 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     retry=retry,
+    group="Messages",
+    icon="message-square",
+    examples=({"webhookUrl": {"secret": "SLACK_HOOK"}, "text": "Order {{data.id}} is paid."},),
 )

@@ -67,7 +67,7 @@ class SleepConfig(NodeConfig):
         None, title="Mode", description="Follows from the other fields. If stated, only the fields of that mode count."
     )
     duration_value: Amount | None = Field(None, title="Amount", description="With `duration_unit`.", examples=[7])
-    duration_unit: Unit = Field("seconds", title="Unit")
+    duration_unit: Unit = Field("seconds", title="Unit", description="Of `duration_value`.")
     target_date: DateText | None = Field(None, title="Target date", description="The same as `until`.")
 
     @model_validator(mode="after")
@@ -154,4 +154,10 @@ TYPE = NodeType(
     config=SleepConfig,
     prepare=prepare,
     plan=plan,
+    group="Time",
+    icon="moon",
+    examples=(
+        {"duration": "2d"},
+        {"until": "2030-12-25T10:00", "timezone": "America/New_York"},
+    ),
 )

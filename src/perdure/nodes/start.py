@@ -22,4 +22,6 @@ TYPE = NodeType(
     prepare=lambda config: config,
     plan=plan,
     is_start=True,
+    group="Flow",
+    icon="play",
 )

@@ -63,4 +63,7 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     beside=False,
+    group="Flow",
+    icon="workflow",
+    examples=({"definition": "refund", "input": {"order": "${data.id}"}},),
 )

@@ -168,4 +168,10 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     outcomes=outcomes,
+    group="Flow",
+    icon="git-fork",
+    examples=(
+        {"cases": [{"when": "data.total > 100", "outcome": "large"}], "default": "small"},
+        {"route": "data.department", "routes": ["sales", "support"]},
+    ),
 )

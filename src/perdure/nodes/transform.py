@@ -39,8 +39,19 @@ PathText = Annotated[str, AfterValidator(_checked), PATH]
 
 
 class Mapping(NodeConfig):
-    source: PathText = Field(validation_alias=AliasChoices("from", "source"), title="From", examples=["user.name"])
-    target: PathText = Field(validation_alias=AliasChoices("to", "target"), min_length=1, title="To", examples=["name"])
+    source: PathText = Field(
+        validation_alias=AliasChoices("from", "source"),
+        title="From",
+        description="The path of the source.",
+        examples=["user.name"],
+    )
+    target: PathText = Field(
+        validation_alias=AliasChoices("to", "target"),
+        min_length=1,
+        title="To",
+        description="The path of the target.",
+        examples=["name"],
+    )
     remove_source: bool = Field(
         False,
         validation_alias=AliasChoices("removeSource", "remove_source"),
@@ -59,6 +70,7 @@ class MapConfig(NodeConfig):
         False,
         validation_alias=AliasChoices("includeUnmapped", "include_unmapped"),
         title="Keep the other fields",
+        description="Fields that no mapping names are kept as they are.",
     )
     each: bool = Field(
         True, title="Item by item", description="A list is mapped item by item; otherwise the object that it is in."
@@ -89,7 +101,9 @@ class ExtractConfig(NodeConfig):
 
 
 class KeysConfig(NodeConfig):
-    input_key: PathText = Field(validation_alias=AliasChoices("inputKey", "input_key"), title="Read from")
+    input_key: PathText = Field(
+        validation_alias=AliasChoices("inputKey", "input_key"), title="Read from", description="The path of the value."
+    )
     output_key: str | None = Field(
         None,
         validation_alias=AliasChoices("outputKey", "output_key"),
@@ -100,35 +114,39 @@ class KeysConfig(NodeConfig):
 
 class ConcatConfig(NodeConfig):
     inputs: str | list[PathText] = Field(title="Inputs", description="Paths, or a comma list.", examples=["first,last"])
-    separator: str = Field("", title="Separator", examples=[" "])
+    separator: str = Field("", title="Separator", description="What stands between them.", examples=[" "])
     output_key: str = Field(
-        "result", validation_alias=AliasChoices("outputKey", "output_key"), min_length=1, title="Put under"
+        "result",
+        validation_alias=AliasChoices("outputKey", "output_key"),
+        min_length=1,
+        title="Put under",
+        description="The field that gets the text.",
     )
 
 
 class Map(NodeConfig):
     type: Literal["map"]
-    config: MapConfig
+    config: MapConfig = Field(title="Settings", description="What the operation needs to know.")
 
 
 class Extract(NodeConfig):
     type: Literal["extract"]
-    config: ExtractConfig
+    config: ExtractConfig = Field(title="Settings", description="What the operation needs to know.")
 
 
 class Parse(NodeConfig):
     type: Literal["parse"]
-    config: KeysConfig
+    config: KeysConfig = Field(title="Settings", description="What the operation needs to know.")
 
 
 class Stringify(NodeConfig):
     type: Literal["stringify"]
-    config: KeysConfig
+    config: KeysConfig = Field(title="Settings", description="What the operation needs to know.")
 
 
 class Concat(NodeConfig):
     type: Literal["concat"]
-    config: ConcatConfig
+    config: ConcatConfig = Field(title="Settings", description="What the operation needs to know.")
 
 
 Operation = Annotated[Map | Extract | Parse | Stringify | Concat, Field(discriminator="type")]
@@ -220,4 +238,10 @@ TYPE = NodeType(
     config=TransformConfig,
     prepare=prepare,
     plan=plan,
+    group="Data",
+    icon="shuffle",
+    examples=(
+        {"operations": [{"type": "extract", "config": {"jsonPath": "$.orders[?@.total > 100].id"}}]},
+        {"operations": [{"type": "map", "config": {"mappings": {"user.name": "name"}}}]},
+    ),
 )

@@ -114,4 +114,9 @@ TYPE = NodeType(
     waits=waits,
     accepts=accepts,
     beside=False,
+    group="Messages",
+    icon="radio",
+    examples=(
+        {"event": "payment.received", "key": "{{data.order}}", "filter": "event.amount >= 100", "timeout": "2d"},
+    ),
 )

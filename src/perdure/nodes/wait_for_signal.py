@@ -20,6 +20,7 @@ class WaitForSignalConfig(NodeConfig):
         validation_alias=AliasChoices("name", "signal"),
         max_length=LONGEST_NAME,
         title="Signal",
+        description="The name of the signal.",
         examples=["approved", "paid-{{data.order}}"],
     )
     timeout: DynamicDuration | None = Field(
@@ -74,4 +75,7 @@ TYPE = NodeType(
     outcomes=lambda config: ("signal",),
     waits=waits,
     beside=False,
+    group="Messages",
+    icon="bell",
+    examples=({"name": "paid-{{data.order}}", "timeout": "2d"},),
 )

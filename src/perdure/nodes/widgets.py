@@ -35,7 +35,9 @@ class Dependent(Part):
     id: str | None = Field(None, title="Id", description="Its name in the answer, where it is a widget of its own.")
     description: str | None = Field(None, title="Text", description="What the person reads.")
     tags: Tags | None = Field(None, title="Tags", description="What the widget is.")
-    possibleValues: list[PossibleValue] | None = Field(None, title="Values", max_length=MOST_VALUES)
+    possibleValues: list[PossibleValue] | None = Field(
+        None, title="Values", max_length=MOST_VALUES, description="What can be chosen."
+    )
 
 
 class Option(Part):
