@@ -210,6 +210,10 @@ FAILURES: dict[str, Words] = {
         "A value cannot be put where its name says: something else than an object is in the way.",
         "Choose another name.",
     ),
+    "CONFIG_UNSUITABLE": (
+        "What the templates of a node give is not what its type, one of a plug-in, takes.",
+        "`pointer` says which field; mend the template.",
+    ),
     "CSV_INVALID": (
         "The data makes no table: it is no list, its rows are of different kinds, or have too many keys.",
         "Give a list of objects, or of lists; name the columns.",

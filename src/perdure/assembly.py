@@ -29,9 +29,9 @@ from perdure.nodes.handlers import builtin_handlers
 from perdure.nodes.mail.servers import MailSettings, mail_settings
 from perdure.nodes.outgoing.policy import OutgoingSettings
 from perdure.nodes.outgoing.reading import outgoing_settings
+from perdure.nodes.plugins import NodePlugin, installed
 from perdure.nodes.scripts.pool import ScriptSettings, script_settings
 from perdure.nodes.toolbox import Toolbox
-from perdure.plugins import NodePlugin, installed
 from perdure.ports.clock import Clock
 from perdure.ports.definitions import Active, Linked, Summary, Version
 from perdure.ports.runs import RunFilter
@@ -319,7 +319,7 @@ class Perdure:
         return add
 
     def use(self, *plugins: NodePlugin[..., Any]) -> None:
-        """Node types that were made with `perdure.plugins.node`. Those that are installed are used already."""
+        """Node types that were made with `perdure.nodes.plugins.node`. Those that are installed are used already."""
         for each in plugins:
             self.add_node_type(each.type, each.handler)
 

@@ -12,7 +12,7 @@ import pytest
 
 from perdure.assembly import Perdure, installed_plugins
 from perdure.errors import DocumentInvalid, RunEnded, SettingsInvalid
-from perdure.plugins import (
+from perdure.nodes.plugins import (
     ActivationError,
     ExpressionText,
     Field,
@@ -27,7 +27,7 @@ from perdure.settings import Settings
 
 SMS = '''
 """A node type of somebody else's."""
-from perdure.plugins import ActivationError, Field, NodeConfig, Result, TemplateText, node
+from perdure.nodes.plugins import ActivationError, Field, NodeConfig, Result, TemplateText, node
 
 SENT = []
 

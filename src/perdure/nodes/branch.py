@@ -38,7 +38,9 @@ class Choice(NodeConfig):
     script: ScriptSource | None = Field(
         None, title="Or a script", description="A script that gives true or false.", examples=["return data['ok']"]
     )
-    language: LanguageName = Field("python", validation_alias=_LANGUAGE, title="Language of the script")
+    language: LanguageName = Field(
+        "python", validation_alias=_LANGUAGE, title="Language of the script", description="In which it is written."
+    )
     next: WayName = Field(title="Way", description="The outcome of the edge that is taken.", examples=["approve"])
 
     @model_validator(mode="after")
@@ -61,7 +63,9 @@ class BranchConfig(NodeConfig):
     script: ScriptSource | None = Field(
         None, title="Script", description="Instead of choices: a script that gives the way."
     )
-    language: LanguageName = Field("python", validation_alias=_LANGUAGE, title="Language of the script")
+    language: LanguageName = Field(
+        "python", validation_alias=_LANGUAGE, title="Language of the script", description="In which it is written."
+    )
     ways: list[WayName] = Field(
         default_factory=list,
         max_length=10_000,
@@ -223,4 +227,7 @@ TYPE = NodeType(
     plan=plan,
     outcomes=outcomes,
     reads=reads,
+    group="Drift",
+    icon="split",
+    examples=({"choices": [{"when": "data.total > 100", "next": "large"}], "default": "small"},),
 )

@@ -156,4 +156,7 @@ TYPE = NodeType(
     plan=plan,
     outcomes=outcomes,
     reads=lambda prepared: _WHOLE,
+    group="Drift",
+    icon="cog",
+    examples=({"processor": "check_stock", "params": {"sku": "${data.sku}"}},),
 )

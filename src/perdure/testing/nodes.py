@@ -38,7 +38,7 @@ from perdure.model.schemas import Schema
 from perdure.model.values import Json, encode_json
 from perdure.nodes.catalogue import builtin_types
 from perdure.nodes.config import has_placeholder
-from perdure.plugins import NodePlugin
+from perdure.nodes.plugins import NodePlugin
 from perdure.programs.flow.nodetypes import Catalogue, NodeKind, NodeType
 from perdure.programs.flow.validate import validate_flow
 from perdure.testing.moments import StillMoment
@@ -169,12 +169,15 @@ def flow_of(kind: NodeType, config: Any) -> dict[str, Any]:
     return {"nodes": nodes, "edges": [{"source": "start", "target": "n"}]}
 
 
-def problems_of(kind: NodeType, config: Any, catalogue: Catalogue | None = None) -> list[tuple[str, str, str]]:
-    """Pointer (from the configuration on), code and message of every mistake that saving finds."""
+def problems_of(
+    kind: NodeType, config: Any, catalogue: Catalogue | None = None, *, alone: bool = True
+) -> list[tuple[str, str, str]]:
+    """Pointer (from the configuration on), code and message of every mistake that saving finds. `alone`: it may name
+    nodes of the flow that it is taken from."""
     document = flow_of(kind, config)
     _, problems = validate_flow(document, catalogue or {**builtin_types(), kind.name: kind})
     start = f"/nodes/{len(document['nodes']) - 1}/config"
-    unknown = ("NODE_REFERENCE_UNKNOWN",)  # examples name nodes of the flow that they are taken from
+    unknown = ("NODE_REFERENCE_UNKNOWN",) if alone else ()
     return [
         (problem.pointer.removeprefix(start), problem.code, problem.message)
         for problem in problems
@@ -189,7 +192,7 @@ def check_saving(kind: NodeType, good: Sequence[dict[str, Any]], bad: Sequence[B
         if problems:
             raise Misfit(f"{kind.name}: {json.dumps(config)} should be accepted: {problems[0]}")
     for wrong, pointer, *code in bad:
-        problems = problems_of(kind, wrong, catalogue)
+        problems = problems_of(kind, wrong, catalogue, alone=False)
         if not any(place == pointer and (not code or code[0] == found) for place, found, _ in problems):
             raise Misfit(f"{kind.name}: {json.dumps(wrong)} should be refused at {pointer!r}, found: {problems}")
 

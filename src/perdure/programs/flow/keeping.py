@@ -6,6 +6,7 @@ gives a key, that key and the node. Answers are kept per definition, unless they
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from hashlib import blake2b
 from typing import Any
 
@@ -24,6 +25,10 @@ class Cache(msgspec.Struct, frozen=True):
     ttl: int
     key: Template | None
     shared: bool
+
+    @property
+    def reads(self) -> Collection[tuple[str | int, ...]]:
+        return self.key.reads if self.key is not None else ()
 
 
 def cache_of(doc: CacheDoc | None) -> Cache | None:

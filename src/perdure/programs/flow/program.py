@@ -322,12 +322,11 @@ class FlowProgram:
 
     def choice(self, turn: Turn, activation: Activation) -> Callable[[Json], bool] | None:
         node = self.graph.by_id[activation.node]
-        accepts = node.type.accepts
-        if accepts is None:
+        if node.type.accepts is None:
             return None
         scope = turn.state.body.scopes[activation.scope]
         moment = Moment(self.graph, turn, scope, activation.input, turn.at, node)
-        return partial(accepts, node.prepared, moment)
+        return partial(node.type.accepts, node.prepared, moment)
 
     def items_loaded(self, turn: Turn, activation: Activation, command: c.ItemsLoaded) -> None:
         loops.loaded(self, turn, activation, command)
@@ -378,11 +377,11 @@ class FlowProgram:
             written=written,
             bindings=bindings,
         )
-        if node.cache is None or activation.detached:
-            return work
-        reads = node.cache.key.reads if node.cache.key is not None else ()
-        env = environment(self.graph, state, state.body.scopes[activation.scope], activation.input, reads, node)
-        return msgspec.structs.replace(work, kept=kept(node.cache, state, activation, work, env))
+        if node.cache is not None and not activation.detached:
+            scope = state.body.scopes[activation.scope]
+            env = environment(self.graph, state, scope, activation.input, node.cache.reads, node)
+            work = msgspec.structs.replace(work, kept=kept(node.cache, state, activation, work, env))
+        return work
 
     def retry_policy(self, state: RunState, activation: Activation) -> Retry:
         return self.graph.by_id[activation.node].retry

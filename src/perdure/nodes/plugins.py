@@ -1,6 +1,6 @@
 """Node types that others write: how one is written, and how those that are installed are found.
 
-    from perdure.plugins import Field, NodeConfig, Result, TemplateText, node
+    from perdure.nodes.plugins import Field, NodeConfig, Result, TemplateText, node
 
     class SmsConfig(NodeConfig):
         to: TemplateText = Field(title="To", description="A phone number.", examples=["+49 …", "${data.phone}"])
@@ -75,7 +75,7 @@ LONGEST_NAME = 64
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_LOGGER = logging.getLogger("perdure.plugins")
+_LOGGER = logging.getLogger("perdure.nodes.plugins")
 
 
 class NodePlugin(Generic[P, R]):
@@ -278,7 +278,7 @@ def _brought(given: Any) -> Iterator[NodePlugin[..., Any]]:
     """An entry names one node type, or several."""
     for each in given if isinstance(given, list | tuple) else (given,):
         if not isinstance(each, NodePlugin):
-            raise TypeError(f"{each!r} is no node type; make it one with @perdure.plugins.node")
+            raise TypeError(f"{each!r} is no node type; make it one with @perdure.nodes.plugins.node")
         yield each
 
 
