@@ -258,4 +258,10 @@ TYPE = NodeType(
     plan=plan,
     reads=reads,
     retry=retry,
+    group="Messages",
+    icon="globe",
+    examples=(
+        {"url": "https://api.example/orders/{{data.id}}"},
+        {"method": "POST", "url": "https://api.example/orders", "body": {"id": "${data.id}"}},
+    ),
 )

@@ -56,19 +56,25 @@ Plain = Annotated[str, TEMPLATE, Field(max_length=1024)]
 
 class HeaderAuth(NodeConfig):
     type: Literal["header"]
-    name: Annotated[str, AfterValidator(_header_name)] = Field(title="Header", examples=["X-Api-Key"])
-    value: Confidential = Field(title="Value", examples=[{"secret": "API_KEY"}])
+    name: Annotated[str, AfterValidator(_header_name)] = Field(
+        title="Header", description="The name of the header.", examples=["X-Api-Key"]
+    )
+    value: Confidential = Field(title="Value", description="What it holds.", examples=[{"secret": "API_KEY"}])
 
 
 class BasicAuth(NodeConfig):
     type: Literal["basic"]
-    username: Plain = Field(title="Name", examples=["perdure"])
-    password: Confidential = Field(title="Password", examples=[{"secret": "API_PASSWORD"}])
+    username: Plain = Field(title="Name", description="Who calls.", examples=["perdure"])
+    password: Confidential = Field(
+        title="Password", description="Sent with the name.", examples=[{"secret": "API_PASSWORD"}]
+    )
 
 
 class BearerAuth(NodeConfig):
     type: Literal["bearer"]
-    token: Confidential = Field(title="Token", examples=[{"secret": "API_TOKEN"}])
+    token: Confidential = Field(
+        title="Token", description="Sent as `Authorization: Bearer`.", examples=[{"secret": "API_TOKEN"}]
+    )
 
 
 class OAuth2Auth(NodeConfig):
@@ -76,16 +82,29 @@ class OAuth2Auth(NodeConfig):
 
     type: Literal["oauth2"]
     token_url: Annotated[str, AfterValidator(_token_url), TEMPLATE] = Field(
-        validation_alias=AliasChoices("tokenUrl", "token_url"), title="Token URL", examples=["https://id.example/token"]
+        validation_alias=AliasChoices("tokenUrl", "token_url"),
+        title="Token URL",
+        description="Where tokens are fetched.",
+        examples=["https://id.example/token"],
     )
     client_id: Plain = Field(
-        validation_alias=AliasChoices("clientId", "client_id"), title="Client", examples=["perdure"]
+        validation_alias=AliasChoices("clientId", "client_id"),
+        title="Client",
+        description="The id of the client.",
+        examples=["perdure"],
     )
     client_secret: Confidential = Field(
-        validation_alias=AliasChoices("clientSecret", "client_secret"), title="Secret", examples=[{"secret": "CLIENT"}]
+        validation_alias=AliasChoices("clientSecret", "client_secret"),
+        title="Secret",
+        description="The secret of the client.",
+        examples=[{"secret": "CLIENT"}],
     )
-    scope: Plain | None = Field(None, title="Scope", examples=["orders.read"])
-    audience: Plain | None = Field(None, title="Audience", examples=["https://api.example"])
+    scope: Plain | None = Field(
+        None, title="Scope", description="What the token is to allow.", examples=["orders.read"]
+    )
+    audience: Plain | None = Field(
+        None, title="Audience", description="For whom the token is.", examples=["https://api.example"]
+    )
 
 
 class ClientAuth(NodeConfig):

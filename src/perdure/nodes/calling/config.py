@@ -138,7 +138,7 @@ class HttpConfig(NodeConfig):
         "`{{{ }}}`. Also `{secret: NAME}`.",
         examples=["https://api.example/orders/${data.id}"],
     )
-    method: Method = Field("GET", title="Method", examples=["POST"])
+    method: Method = Field("GET", title="Method", description="What is asked of the URL.", examples=["POST"])
     query: Query = Field(
         None,
         validation_alias=AliasChoices("query", "queryParams", "query_params"),

@@ -29,10 +29,20 @@ class _Pages(NodeConfig):
         examples=["data"],
     )
     max_pages: int = Field(
-        100, validation_alias=AliasChoices("maxPages", "max_pages"), ge=1, le=1000, title="Most pages"
+        100,
+        validation_alias=AliasChoices("maxPages", "max_pages"),
+        ge=1,
+        le=1000,
+        title="Most pages",
+        description="No more are fetched.",
     )
     max_items: int = Field(
-        10_000, validation_alias=AliasChoices("maxItems", "max_items"), ge=1, le=1_000_000, title="Most items"
+        10_000,
+        validation_alias=AliasChoices("maxItems", "max_items"),
+        ge=1,
+        le=1_000_000,
+        title="Most items",
+        description="No more are kept.",
     )
 
 
@@ -54,9 +64,15 @@ class CursorPages(_Pages):
 
     type: Literal["cursor"]
     path: PathText = Field(title="Cursor", description="Where in the body it is.", examples=["meta.next"])
-    param: str = Field("cursor", min_length=1, max_length=256, title="Sent as")
+    param: str = Field(
+        "cursor", min_length=1, max_length=256, title="Sent as", description="The name of the parameter."
+    )
     place: Literal["query", "body"] = Field(
-        "query", validation_alias=AliasChoices("in", "place"), title="Sent in", examples=["body"]
+        "query",
+        validation_alias=AliasChoices("in", "place"),
+        title="Sent in",
+        description="Where the parameter stands.",
+        examples=["body"],
     )
 
 
@@ -64,8 +80,8 @@ class NumberedPages(_Pages):
     """Pages have numbers; the first one without items is the last."""
 
     type: Literal["page"]
-    param: str = Field("page", min_length=1, max_length=256, title="Sent as")
-    start: int = Field(1, ge=0, le=1_000_000, title="First page")
+    param: str = Field("page", min_length=1, max_length=256, title="Sent as", description="The name of the parameter.")
+    start: int = Field(1, ge=0, le=1_000_000, title="First page", description="Its number.")
 
 
 Pagination = Annotated[LinkPages | UrlPages | CursorPages | NumberedPages, Field(discriminator="type")]
