@@ -41,10 +41,13 @@ from perdure.programs.flow.nodetypes import NodeType
 from perdure.programs.flow.program import FlowProgram
 from perdure.service.checking import check_linked
 from perdure.service.definitions import DefinitionService
+from perdure.service.drift import DriftService
+from perdure.service.experiments import asking
 from perdure.service.lookups import LookupService
 from perdure.service.on_demand import NodeResult
 from perdure.service.parts import PartService
 from perdure.service.runs import RunService, RunView, check_version
+from perdure.service.selection import SelectionService
 from perdure.service.tasks import Accepted, TaskService, TaskView
 from perdure.service.tokens import TaskTokens, TokenKey
 from perdure.settings import Settings
@@ -210,6 +213,8 @@ class Perdure:
         self.parts = PartService(store.definitions, self.catalogue, self.library)
         self.runs = RunService(self.engine, store, self.library)
         self.tasks = TaskService(self.engine, store, self.runs, TaskTokens(TokenKey(self.secrets, self.namespace)))
+        self.selection = SelectionService(store.definitions, asking(self.tools))
+        self.drift = DriftService(self.engine, store, self.runs, self.tasks, self.selection)
 
     @classmethod
     def open(

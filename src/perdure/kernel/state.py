@@ -15,6 +15,7 @@ import msgspec
 from perdure.model.events import ParentLink
 from perdure.model.failures import Failure
 from perdure.model.policies import DEFAULT_LIMITS, Limits
+from perdure.model.references import Word
 from perdure.model.statuses import Phase
 from perdure.model.values import Json
 from perdure.model.waits import Reminders
@@ -65,7 +66,7 @@ class Activation(msgspec.Struct, omit_defaults=True, gc=False):
     child: str | None = None
     child_wait: bool = True
     on_parent_close: str = "cancel"
-    child_of: tuple[str, int | None, Json] | None = None
+    child_of: tuple[str, int | Word | None, Json] | None = None
     """Definition, version and input of the child that is to be started."""
     output: Json = None
     """What a sleeping activation will have produced when it wakes."""

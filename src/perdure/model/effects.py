@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from perdure.model.references import Word
 from perdure.model.values import Json
 
 
@@ -32,7 +33,7 @@ class StartChild(Effect, frozen=True):
     activation: int
     run: str
     definition: str
-    version: int | None
+    version: int | Word | None
     input: Json
 
 

@@ -20,6 +20,7 @@ from msgspec import UNSET, UnsetType
 from perdure.model import event, task_events
 from perdure.model.failures import Failure
 from perdure.model.policies import DEFAULT_LIMITS, Limits
+from perdure.model.references import Word
 from perdure.model.values import Json
 
 Event = event.Event
@@ -38,8 +39,7 @@ class ParentLink(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RunStarted(Event, frozen=True):
-    program: str
-    """Which interpreter: flow, code or lifecycle."""
+    program: str  # which interpreter: flow, code or lifecycle
     definition: str
     version: int
     hash: str
@@ -131,7 +131,7 @@ class ActivationScheduled(Event, frozen=True):
     """The activation that this one compensates."""
     detached: bool = False
     """Runs beside the graph: compensation or a completion node. Its end moves no token."""
-    input: Json = None
+    input: Json = None  # only of detached ones; others take it from the tokens that they consume
     """Of detached ones; others consume tokens."""
 
 
@@ -265,7 +265,7 @@ class ChildRequested(Event, frozen=True):
     activation: int
     run: str
     definition: str
-    version: int | None = None
+    version: int | Word | None = None
     input: Json = None
     wait: bool = True
     on_parent_close: str = "cancel"

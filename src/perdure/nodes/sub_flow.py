@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 from pydantic import Field
 
 from perdure.expressions import Template
 from perdure.model.failures import Failure
+from perdure.model.references import Word
 from perdure.nodes.config import NodeConfig, TemplateText, TemplateValue, input_or, template
 from perdure.programs.flow.nodetypes import Call, Directive, NodeType, Plan, Refuse
 
 
 class SubFlowConfig(NodeConfig):
     definition: TemplateText = Field(max_length=256, title="Flow", description="The id of its definition.")
-    version: int | None = Field(
-        None, ge=1, title="Version", description="Without it, the version that is active when the child starts."
+    version: Annotated[int, Field(ge=1)] | Word | None = Field(
+        None,
+        title="Version",
+        description="A number, or `LATEST`. Without it, the version that is active when the child starts.",
+        examples=[3, "LATEST"],
     )
     input: TemplateValue = Field(
         None,
@@ -36,7 +40,7 @@ class SubFlowConfig(NodeConfig):
 
 class Prepared(msgspec.Struct, frozen=True):
     definition: Template
-    version: int | None
+    version: int | Word | None
     input: Template | None
     wait: bool
     on_parent_close: str

@@ -240,7 +240,13 @@ class PureRunner:
                 return
             self._new(effect.run, effect.definition)
             link = ParentLink(parent.id, effect.activation, depth)
-            begin = c.Start(effect.definition, effect.version or 1, "pure", input=effect.input, parent=link)
+            begin = c.Start(
+                effect.definition,
+                effect.version if isinstance(effect.version, int) else 1,
+                "pure",
+                input=effect.input,
+                parent=link,
+            )
             self._plan(self.now, effect.run, begin)
         self._plan(self.now, parent.id, c.ChildEnded(effect.activation, effect.run, "STARTED"))
 

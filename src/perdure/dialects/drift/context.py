@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import UNSET
 
 from perdure.dialects.drift import paths
+from perdure.kernel.state import ROOT, RunState
 from perdure.model.times import iso
 from perdure.model.values import Json
 from perdure.programs.flow.environment import Sight
@@ -23,8 +24,9 @@ PARAMETERS = "nodeParameters"
 START = ""
 """The name under which the output of the start is kept: none that a document can have."""
 EVERYTHING = ((GLOBAL,),)
-ATTACHED = "drift"
-"""The shared variable in which handlers keep what belongs to the context and is nobody's output."""
+RESPONSE = ":httpResponse"
+ATTACHED = (":viewResponse", RESPONSE)
+"""Ends of the names under which something is kept beside the output of a node."""
 
 Reader = Callable[[Sight], Json]
 
@@ -32,9 +34,13 @@ Reader = Callable[[Sight], Json]
 class Names(Mapping[str, Reader]):
     """The names of one workflow. Any name may be a member of the context."""
 
-    def __init__(self, keys: Mapping[str, str], parameters: Mapping[str, Mapping[str, Any]]) -> None:
-        self._keys = keys
-        """The state of each node."""
+    def __init__(
+        self, keys: Mapping[str, str], names: Mapping[str, str], parameters: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self.keys_of = keys
+        """The state of each node, by its id."""
+        self._renamed = {name: id for id, name in names.items() if name != id}
+        """Nodes that are not called like what they leave in the context."""
         self._parameters = parameters
         """Of each node that has any."""
         self._own: dict[str, Reader] = {GLOBAL: self._global, THREAD: _thread, METADATA: self._metadata}
@@ -52,6 +58,13 @@ class Names(Mapping[str, Reader]):
     def __len__(self) -> int:
         return len(self._own)
 
+    def id_of(self, key: str) -> str:
+        """The node of a state."""
+        return next((id for id, state in self.keys_of.items() if state == key), key)
+
+    def whole(self, sight: Sight) -> dict[str, Any]:
+        return self._context(sight, None)
+
     def _global(self, sight: Sight) -> Json:
         reads = [read for read in sight.reads if read[0] == GLOBAL]
         return self._context(sight, None if any(len(read) == 1 for read in reads) else _keys(reads))
@@ -61,14 +74,23 @@ class Names(Mapping[str, Reader]):
         found = _begun_with(sight)
         if keys is None or "error" in keys:
             found = {**_error(sight), **found}
-        reads = EVERYTHING if keys is None else [(GLOBAL, key) for key in keys]
+        reads = EVERYTHING if keys is None else [(GLOBAL, self._kept_as(key)) for key in keys]
         found |= sight.state.body.selected
         found |= sight._replace(reads=reads).outputs(GLOBAL)
-        found |= sight.state.body.vars.get(ATTACHED) or {}
         found.pop(START, None)
+        for name, id in self._renamed.items():
+            for end in ATTACHED:
+                if f"{id}{end}" in found:
+                    found[f"{name}{end}"] = found.pop(f"{id}{end}")
+        for key in [key for key in found if key.endswith(RESPONSE)]:
+            found[key] = _as_response(found[key])
         if keys is None or PARAMETERS in keys:
             found[PARAMETERS] = self._of_node(sight)
         return found
+
+    def _kept_as(self, key: str) -> str:
+        name, colon, end = key.partition(":")
+        return f"{self._renamed.get(name, name)}{colon}{end}" if colon else key
 
     def _of_node(self, sight: Sight) -> dict[str, Any]:
         given = self._parameters.get(sight.node.id, {}) if sight.node is not None else {}
@@ -80,14 +102,21 @@ class Names(Mapping[str, Reader]):
         return paths.value_at(path, self._context(sight._replace(node=None), wanted))
 
     def _metadata(self, sight: Sight) -> Json:
-        state, trace = sight.state, [self._keys[id] for id in sight.state.body.trace if id in self._keys]
-        here = self._keys.get(sight.node.id) if sight.node is not None else None
+        state, trace = sight.state, [self.keys_of[id] for id in sight.state.body.trace if id in self.keys_of]
+        here = self.keys_of.get(sight.node.id) if sight.node is not None else None
         return {
             "createdAt": iso(state.started_at),
             "lastUpdatedAt": iso(state.at),
             "currentNode": here or (trace[-1] if trace else None),
             "executedNodes": trace,
         }
+
+
+def _as_response(value: Json) -> Json:
+    """With the seed's names."""
+    if not isinstance(value, dict) or "status_code" not in value:
+        return value
+    return {"statusCode": value["status_code"], "body": value.get("data"), **value}
 
 
 def _keys(reads: list[tuple[str | int, ...]]) -> frozenset[str]:
@@ -125,3 +154,23 @@ def _error(sight: Sight) -> dict[str, Any]:
     ):
         return {"error": told["error"]}
     return {}
+
+
+def context_of(program: Any, state: RunState) -> dict[str, Any]:
+    """All of a run's context, as a script would read it now."""
+    names = program.graph.naming
+    assert isinstance(names, Names)
+    return names.whole(Sight(state, state.body.scopes[ROOT], None, EVERYTHING, None))
+
+
+def attributes(input: Json) -> dict[str, Any]:
+    """What runs are found by."""
+    if not isinstance(input, dict):
+        return {}
+    issue = input.get("issueDetail")
+    named = {
+        "workflowId": input.get("workflowId"),
+        "incidentId": input.get("incidentId"),
+        "issueId": issue.get("issueId") if isinstance(issue, dict) else None,
+    }
+    return {name: value for name, value in named.items() if isinstance(value, str) and 0 < len(value) <= 256}

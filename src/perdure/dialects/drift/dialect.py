@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from perdure.dialects.drift import checks, node_definitions, words
-from perdure.dialects.drift.context import START, Names
+from perdure.dialects.drift.context import START, Names, attributes
 from perdure.dialects.drift.sheet import Sheet, State, resource_version
 from perdure.dialects.drift.translation import Translated
 from perdure.dialects.native_parts import reads_lookups
@@ -57,7 +57,9 @@ class Drift:
         for key, id in translated.ids.items():
             graph.by_id[id].stored_as = sheet.states[key].name
         parameters = {translated.ids[key]: state.parameters for key, state in sheet.states.items() if state.parameters}
-        graph.naming = Names(translated.keys, parameters)
+        names = {translated.ids[key]: state.raw.get("instanceName") or key for key, state in sheet.states.items()}
+        graph.naming = Names(translated.keys, names, parameters)
+        graph.attributes = attributes
         graph.catch_everywhere()
         return graph
 

@@ -125,7 +125,10 @@ def _instruction(state: State, definition: dict[str, Any], ids: Mapping[str, str
     options = definition.get("inputOptions")
     made = Made("instruction", {})
     if isinstance(options, list):
-        made.config["inputOptions"] = options
+        made.config["inputOptions"] = [
+            {"id": f"{state.key}-{number}", **option} if isinstance(option, dict) else option
+            for number, option in enumerate(options)
+        ]
         made.places["/inputOptions"] = state.inside("inputOptions")
     else:
         made.config["inputOptions"] = shown(definition.get("instruction"), state.key)
@@ -223,7 +226,7 @@ def _call(definition: Any, version: int | str | None, waits: bool) -> Made:
     input["parentWorkflowId"] = "${_global.workflowId}"
     input["params"] = f"${{merge(_global.nodeParameters, {json.dumps(params)})}}"
     config: dict[str, Any] = {"definition": definition, "input": input, "wait": waits, "on_parent_close": "abandon"}
-    if isinstance(version, int):
+    if version not in (None, "ACTIVE"):
         config["version"] = version
     if waits:
         config["on_parent_close"] = "cancel"

@@ -22,6 +22,7 @@ from perdure.model import waits
 from perdure.model.events import Chunk
 from perdure.model.failures import Failure
 from perdure.model.policies import Retry
+from perdure.model.references import Word
 from perdure.model.values import Json
 
 # -- directives -----------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ class Call(msgspec.Struct, frozen=True):
     """Start another flow as a child."""
 
     definition: str
-    version: int | None = None
+    version: int | Word | None = None
     input: Json = None
     wait: bool = True
     on_parent_close: str = "cancel"
