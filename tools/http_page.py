@@ -33,6 +33,9 @@ ROUTES = {
     "GET /api/v1/runs/{id}": ("One run, and why it is not further on.", "200"),
     "GET /api/v1/runs/{id}/history": ("Its events, in order. Query: `after`, `limit`.", "200"),
     "POST /api/v1/runs/{id}/signal": ("Sends it a signal.", "202"),
+    "GET /api/v1/tasks": ("Lists what people are asked.", "200"),
+    "GET /api/v1/tasks/{id}": ("Shows one such task, with its view.", "200"),
+    "POST /api/v1/tasks/{id}/answer": ("Answers it.", "200"),
     "POST /api/v1/runs/{id}/cancel": ("Cancels it.", "202"),
     "POST /api/v1/runs/{id}/retry": ("Takes a failed run up again where it failed.", "202"),
     "GET /health/live": ("Whether the process answers.", "200"),
@@ -42,7 +45,7 @@ ROUTES = {
 STATUSES = {
     "QUEUED": "started; no worker has taken it up yet",
     "RUNNING": "something is executing, or about to",
-    "WAITING": "for a signal, a child, or more items of a loop",
+    "WAITING": "for a signal, a person, a child, or more items of a loop",
     "SLEEPING": "until a timer is due, be it of a pause or of a retry",
     "SUSPENDED": "held by somebody, until it is resumed",
     "COMPLETED": "ended with its output",

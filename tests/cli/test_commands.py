@@ -55,6 +55,37 @@ def test_run_stops_at_a_question_with_3_and_goes_on_with_resume(perdure: Any, tm
     assert (done.returncode, json.loads(done.stdout)) == (0, 80)
 
 
+PERSON: dict[str, Any] = {
+    "id": "person",
+    "nodes": [
+        {"id": "start", "type": "start"},
+        {"id": "ask", "type": "approval", "config": {"title": "Go on?"}},
+        {"id": "again", "type": "approval", "config": {"title": "Really?", "comment": "required"}},
+        {"id": "end", "type": "end", "config": {"output": "${_global.comment}"}},
+    ],
+    "edges": [
+        {"source": "start", "target": "ask"},
+        {"source": "ask", "target": "again", "outcome": "approved"},
+        {"source": "again", "target": "end"},
+    ],
+}
+
+
+def test_run_stops_at_a_person_with_3_and_goes_on_with_the_answers(perdure: Any, tmp_path: Path) -> None:
+    (tmp_path / "person.json").write_text(json.dumps(PERSON))
+    (tmp_path / "first.json").write_text('{"ask": {"decision": "approve"}}')
+    asked = perdure("run", "person.json", "--answers", "first.json")
+    assert asked.returncode == 3
+    assert "again waits for an answer to 'Really?'" in asked.stderr
+    (tmp_path / "bad.json").write_text('{"again": {"decision": "approve"}}')
+    refused = perdure("run", "--resume", asked.stdout.strip(), "--answers", "bad.json")
+    assert refused.returncode == 2
+    assert "'comment' is required" in refused.stderr
+    (tmp_path / "good.json").write_text('{"again": [{"selectedOptions": {"decision": "approve", "comment": "yes!"}}]}')
+    done = perdure("run", "--resume", asked.stdout.strip(), "--answers", "good.json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, "yes!")
+
+
 def test_run_takes_answers_at_once(perdure: Any, tmp_path: Path) -> None:
     (tmp_path / "answers.json").write_text('{"approval": [{"ok": true}]}')
     done = perdure("run", "flow.json", "--input", '{"n": 40}', "--answers", "answers.json")

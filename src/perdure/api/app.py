@@ -1,4 +1,4 @@
-"""The HTTP surface of this release: start, get, signal, cancel, retry, definitions, health. The full API grows here."""
+"""The HTTP surface of this release: runs, definitions, tasks for people, health. The full API grows here."""
 
 from __future__ import annotations
 
@@ -183,6 +183,9 @@ class Routes:
             route(f"{base}/runs/{{id}}/signal", self.signal, "POST"),
             route(f"{base}/runs/{{id}}/cancel", self.cancel, "POST"),
             route(f"{base}/runs/{{id}}/retry", self.retry, "POST"),
+            route(f"{base}/tasks", self.list_tasks, "GET"),
+            route(f"{base}/tasks/{{id}}", self.task, "GET"),
+            route(f"{base}/tasks/{{id}}/answer", self.answer_task, "POST"),
             route("/health/live", self.live, "GET"),
             route("/health/ready", self.ready, "GET"),
         ]
@@ -246,6 +249,29 @@ class Routes:
     async def retry(self, request: Request) -> Response:
         await self._app.run(request.path_params["id"]).retry()
         return answer({"accepted": True}, 202)
+
+    async def list_tasks(self, request: Request) -> Response:
+        query = request.query_params
+        page = await self._app.tasks.list(
+            self._app.namespace,
+            definition=query.get("definition"),
+            assignee=query.get("assignee"),
+            before=query.get("before"),
+            limit=whole_number(request, "limit", 100, 1, 1000),
+        )
+        return answer(page)
+
+    async def task(self, request: Request) -> Response:
+        return answer(await self._app.tasks.get(self._app.namespace, request.path_params["id"]))
+
+    async def answer_task(self, request: Request) -> Response:
+        """With a token in the query the task is the one that the token is for, or nothing."""
+        body = await body_of(request)
+        tasks, namespace, id = self._app.tasks, self._app.namespace, request.path_params["id"]
+        token = request.query_params.get("token")
+        if token is not None:
+            return answer(await tasks.answer_with_token(namespace, token, body, task=id))
+        return answer(await tasks.answer(namespace, id, body, request=request.headers.get("idempotency-key")))
 
     async def live(self, request: Request) -> Response:
         return answer({"status": "alive"})

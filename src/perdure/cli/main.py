@@ -25,7 +25,9 @@ def run(
     input: Annotated[str | None, Parameter(help="The run's input as JSON, or @FILE.")] = None,
     database: Database = None,
     resume: Annotated[str | None, Parameter(help="Go on with this run instead of starting one.")] = None,
-    answers: Annotated[Path | None, Parameter(help="JSON object: signal name → payload or list of payloads.")] = None,
+    answers: Annotated[
+        Path | None, Parameter(help="JSON object: node → what is selected, signal → payload; or lists.")
+    ] = None,
     app: Annotated[str | None, Parameter(help="package.module:attribute with step functions.")] = None,
 ) -> None:
     """Run a flow document to its end and print its result as JSON.

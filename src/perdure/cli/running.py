@@ -95,8 +95,8 @@ class Standing(msgspec.Struct):
     """Where a run and the runs that it waits for are."""
 
     told: list[str] = []
-    asked: list[tuple[str, str]] = []
-    """Run and signal."""
+    asked: list[tuple[str, str, str | None]] = []
+    """Run, and the name under which there may be an answer: of a signal, or of a node, and then its task."""
     stuck: bool = False
     """Somebody outside must do something."""
     moving: bool = False
@@ -104,7 +104,7 @@ class Standing(msgspec.Struct):
 
 async def until_settled(app: Perdure, progress: Progress, run: Run, answers: dict[str, list[Any]]) -> Standing | None:
     """Comes back when the run has ended (None), or when it or a run that it waits for needs somebody outside: a
-    signal to which there is no answer, a suspended run, or a step that nobody has."""
+    person or a signal to which there is no answer, a suspended run, or a step that nobody has."""
     while True:
         progress.clear()
         if (await run.status()).is_final:
@@ -112,9 +112,13 @@ async def until_settled(app: Perdure, progress: Progress, run: Run, answers: dic
         standing = Standing()
         await look(app, progress, run, standing, patient=any(answers.values()))
         answered = False
-        for id, name in standing.asked:
+        for id, name, task in standing.asked:
             if answers.get(name):
-                await app.run(id).signal(name, answers[name].pop(0))
+                said = answers[name].pop(0)
+                if task is None:
+                    await app.run(id).signal(name, said)
+                else:
+                    await app.tasks.answer(app.namespace, f"{id}.{task}", said)
                 answered = True
                 break
         if answered:
@@ -146,7 +150,10 @@ async def look(app: Perdure, progress: Progress, run: Run, standing: Standing, *
         if reason.subject is None:
             continue
         if reason.kind in ("signal", "items"):
-            standing.asked.append((run.id, reason.subject))
+            standing.asked.append((run.id, reason.subject, None))
+            standing.stuck = True
+        elif reason.kind == "person":
+            standing.asked.append((run.id, reason.node or "", reason.subject))
             standing.stuck = True
         elif reason.kind == "child" and (patient or not standing.moving):
             child = app.run(reason.subject)
@@ -223,5 +230,7 @@ def read_answers(file: Path | None) -> dict[str, list[Any]]:
         return {}
     found = read_json_file(file)
     if not isinstance(found, dict):
-        raise InvalidInput(f"{file} must hold an object: signal name → payload, or a list of payloads")
+        raise InvalidInput(
+            f"{file} must hold an object: node → what is selected, signal name → payload, or lists of these"
+        )
     return {name: value if isinstance(value, list) else [value] for name, value in found.items()}

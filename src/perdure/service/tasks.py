@@ -13,7 +13,7 @@ import msgspec
 
 from perdure.engine import Engine
 from perdure.engine.answers import Reply
-from perdure.errors import InvalidInput, KeyReused, NotFound, TaskClosed
+from perdure.errors import InvalidInput, KeyReused, NotFound, TaskClosed, TokenInvalid
 from perdure.kernel.outlook import TASKS, WAITS_FOR, title_of
 from perdure.kernel.people import addressed
 from perdure.kernel.signal_ids import mark_of
@@ -171,9 +171,14 @@ class TaskService:
         expires = min(now + life, task.due) if task.due is not None else now + life
         return await self._tokens.issue(namespace, run, activation, expires)
 
-    async def answer_with_token(self, namespace: str, token: str, response: Json, *, by: str | None = None) -> Accepted:
-        """Raises TokenInvalid, TokenExpired, TaskClosed (it was used, or the task was answered otherwise)."""
+    async def answer_with_token(
+        self, namespace: str, token: str, response: Json, *, task: str | None = None, by: str | None = None
+    ) -> Accepted:
+        """Raises TokenInvalid (also where it is for another task), TokenExpired, TaskClosed (it was used, or the task
+        was answered otherwise)."""
         said = await self._tokens.read(namespace, token, await self._store.ownership.now())
+        if task not in (None, f"{said.run}.{said.activation}"):
+            raise TokenInvalid("this token is for another task", remedy="use the one that was given for this task")
         command = c.Answer(as_response(response), said.activation, None, said.request, by)
         try:
             return await self._answer(namespace, said.run, command)
