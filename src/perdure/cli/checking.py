@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perdure.cli.screen import print_json, problem_line, tell
+from perdure.dialects.drift.dialect import definition_problems
+from perdure.dialects.drift.node_definitions import looks_like_one
 from perdure.dialects.known import dialect_of
 from perdure.errors import NotFound, PerdureError
 from perdure.model.reading import read_document
@@ -42,7 +44,9 @@ def problems_of(file: Path, types: Catalogue) -> list[dict[str, Any]]:
             {"code": "FILE_UNREADABLE", "pointer": "", "message": problem.strerror or "unreadable", "severity": "error"}
         ]
     document, problems = read_document(data)
-    if not problems:
+    if not problems and looks_like_one(document):
+        problems = definition_problems(document, types)
+    elif not problems:
         problems = problems_alone(dialect_of(document), document, types)
     return [problem.as_dict() for problem in problems]
 

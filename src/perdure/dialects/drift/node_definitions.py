@@ -17,12 +17,9 @@ _Check = Callable[[dict[str, Any], str], Iterator[Problem]]
 
 
 def looks_like_one(document: Any) -> bool:
-    """Whether a document is meant to be a node definition of Drift."""
-    return (
-        isinstance(document, dict)
-        and isinstance(document.get("type"), str)
-        and (document["type"] in words.FIELDS_BY_TYPE or document["type"] == "UPDATE_INCIDENT")
-    )
+    """Whether a document is meant to be a node definition of Drift: its types are written in capitals."""
+    kind = document.get("type") if isinstance(document, dict) and "nodes" not in document else None
+    return isinstance(kind, str) and (kind in words.FIELDS_BY_TYPE or kind == "UPDATE_INCIDENT")
 
 
 def problems_of(definition: Any, pointer: str = "") -> Iterator[Problem]:
