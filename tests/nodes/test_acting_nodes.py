@@ -260,3 +260,12 @@ def test_a_failure_that_ends_the_run_is_nobodys_care() -> None:
     assert result.failure is not None
     assert (result.failure.code, result.failure.node) == ("ENOUGH", "wrong")
     assert "caught" not in result.trace
+
+
+def test_a_step_may_show_something_beside_its_output() -> None:
+    def work(value: Any) -> Result:
+        return Result("output", beside={"raw": {"a": value}})
+
+    shows = node("python", {"step": "work", "arguments": {"value": 1}}, id="work")
+    look = node("json", {"data": ["${nodes.work.output}", '${_global["work:raw"].a}']})
+    assert output(shows, look, steps={"work": work})["data"] == ["output", 1]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from perdure import Perdure
+from perdure.errors import RunEnded
 from perdure.model.events import ActivationFailed, ActivationRetrying
 from tests.fixtures.webserver import WebServer
 from tests.nodes.calls import SOON, application, called, flow, refused
@@ -497,3 +498,34 @@ async def test_a_script_that_fails_is_not_tried_again(server: WebServer, app: Pe
     config = {"url": "https://x.example/x", "transformer": {"script": "_response['b']"}}
     assert (await refused(app, config, retry=SOON))["code"] == "SCRIPT_RUNTIME"
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"[" * 5_000 + b"]" * 5_000,
+        b'"\\u0000"',
+        b'{"a":"\\u0000"}',
+        b"[1e999]",
+        b"[NaN]",
+        b'"\\ud800"',
+        b"9" * 100_000,
+        b'{"a":1,"a":2}',
+        b"\xff\xfe[1]",
+    ],
+    ids=range(11),
+)
+async def test_no_response_is_too_odd(body: bytes, server: WebServer, app: Perdure) -> None:
+    """Whatever it is, the node ends: with a value that can be kept, or with a failure that has a name."""
+    server.answer("/x", body, headers={"Content-Type": "application/json"})
+    for kind in ("auto", "json"):
+        await app.deploy(flow({"url": "https://x.example/x", "response": kind}, retry=SOON))
+        run = await app.start("flow")
+        try:
+            await run.result()
+        except RunEnded as ended:
+            code = (ended.failure or {})["code"]
+            assert code in ("HTTP_RESPONSE_INVALID", "OUTPUT_INVALID"), code
+    assert len(server.asked) == 2

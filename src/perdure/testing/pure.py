@@ -294,7 +294,7 @@ def _call(step: Step, context: PureContext, arguments: dict[str, Any] | None, id
         return completed(id, attempt, found)
     result = found if isinstance(found, Result) else Result(found)
     data = encode_json(result.output)
-    return c.Complete(id, attempt, decode_json(data), result.outcome, result.vars, len(data))
+    return c.Complete(id, attempt, decode_json(data), result.outcome, result.vars, len(data), result.beside)
 
 
 def _finished(coroutine: Any) -> Any:

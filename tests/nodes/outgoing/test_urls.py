@@ -1,8 +1,11 @@
 """Which URLs and headers are taken."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from yarl import URL
 
-from perdure.nodes.outgoing.urls import Place, check_headers, read_url
+from perdure.nodes.outgoing.urls import Place, check_headers, read_url, sendable
 
 
 @pytest.mark.parametrize(
@@ -100,3 +103,27 @@ def test_headers_have_limits() -> None:
         check_headers([("X", "a")] * 101)
     with pytest.raises(ValueError, match="bytes"):
         check_headers([("X", "a" * 40_000)])
+
+
+SIGNS = [*"/\\@:?#[]%.;&=", "//", "..", "%2f", "%40", "http://", "①", "。", "\u2044", "\uff0f", "\u200b", "ü"]
+HOSTS = ["a.example", "127.0.0.1", "evil", "localhost", "xn--", "8080", "0x7f", "::1"]
+PIECES = st.sampled_from([*SIGNS, *HOSTS])
+TAILS = st.lists(PIECES | st.text(max_size=3), max_size=8).map("".join)
+
+
+@given(st.sampled_from(["http://", "https://", "HTTP://", ""]), TAILS)
+@example("http://", "a.example\uff0f@evil/")
+@example("http://", "a.example#@evil/")
+@example("http://", "a.example?@evil/")
+@example("http://", "[::1]a.example/")
+def test_what_is_checked_is_what_is_called(scheme: str, tail: str) -> None:
+    """Whatever is taken, the client's own reader finds the same host, port and scheme in what is sent."""
+    text = scheme + tail
+    try:
+        place = read_url(text)
+    except ValueError:
+        return
+    sent = URL(sendable(text, place.origin), encoded=True)
+    assert (sent.scheme, sent.raw_host, sent.port) == (place.scheme, place.host, place.port)
+    assert sent.user is None
+    assert sendable(text, place.origin).isascii()

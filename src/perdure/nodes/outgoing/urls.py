@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
+from perdure.nodes.outgoing.addresses import read_address
+
 LONGEST_URL = 8 * 1024
 MOST_HEADERS = 100
 LONGEST_HEADERS = 32 * 1024
@@ -18,6 +20,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _BAD_IN_URL = re.compile(r"[\x00-\x20\x7f\\]")
 _HOST = re.compile(r"[^\x00-\x20/?#@:\[\]<>^|%\\]+|\[[0-9A-Fa-f:.]+\]")
 
+_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _LONE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _KEPT = "%/?:@!$&'()*+,;=-._~"
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
@@ -96,21 +99,26 @@ def _host_and_port(netloc: str) -> tuple[str, int | None]:
 
 
 def plain_host(host: str) -> str:
+    """Raises ValueError."""
     if host.startswith("["):
+        if read_address(host[1:-1]) is None:
+            raise ValueError(f"{host!r} is no address")
         return host[1:-1].lower()
-    if not host.isascii():
+    plain = host
+    if not plain.isascii():
         # What a browser would make of it: full-width and circled digits are digits.
-        host = unicodedata.normalize("NFKC", host).translate(_DOTS)
-    if host.isascii():
-        if not _HOST.fullmatch(host):
-            raise ValueError(f"{host!r} is no host name")
-        return host.lower().removesuffix(".")
-    import idna
+        plain = unicodedata.normalize("NFKC", plain).translate(_DOTS)
+    if not plain.isascii():
+        import idna
 
-    try:
-        return idna.encode(host, uts46=True, std3_rules=True).decode().lower().removesuffix(".")
-    except UnicodeError:
-        raise ValueError(f"{host!r} is no host name") from None
+        try:
+            plain = idna.encode(plain, uts46=True, std3_rules=True).decode()
+        except UnicodeError:
+            raise ValueError(f"{host!r} is no host name") from None
+    plain = plain.lower().removesuffix(".")
+    if not _NAME.fullmatch(plain):
+        raise ValueError(f"{host!r} is no host name")
+    return plain
 
 
 def what_is_wrong_with_header(name: str, value: str | None = None) -> str | None:
