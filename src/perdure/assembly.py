@@ -212,7 +212,8 @@ class Perdure:
         self.lookups = LookupService(store.definitions, self.library)
         self.parts = PartService(store.definitions, self.catalogue, self.library)
         self.runs = RunService(self.engine, store, self.library)
-        self.tasks = TaskService(self.engine, store, self.runs, TaskTokens(TokenKey(self.secrets, self.namespace)))
+        token_key = TokenKey(self.secrets, store.cells, self.namespace)
+        self.tasks = TaskService(self.engine, store, self.runs, TaskTokens(token_key))
         self.selection = SelectionService(store.definitions, asking(self.tools))
         self.drift = DriftService(self.engine, store, self.runs, self.tasks, self.selection)
 

@@ -26,6 +26,7 @@ from perdure.model.schemas import Schema
 from perdure.model.statuses import Status
 from perdure.model.views import VIEW_SCHEMA
 from perdure.service.fsck import fsck
+from perdure.service.tokens import TaskTokens, TokenKey
 from tests.people.world import READ, SHOW, asked, flow, until
 
 Open = Callable[..., AbstractAsyncContextManager[Perdure]]
@@ -226,6 +227,26 @@ async def test_a_token_answers_its_task_once(opened: Open) -> None:
         assert await app.tasks.answer_with_token(app.namespace, token, LATE) == accepted
         with pytest.raises(TaskClosed, match="used before"):
             await app.tasks.answer_with_token(app.namespace, token, LOST)
+
+
+async def test_without_a_secret_the_key_is_made_once_and_kept_in_the_database(opened: Open) -> None:
+    async with opened() as app:
+        run = await asked(app, flow(SHOW, READ))
+        (task,) = await run.tasks()
+        token = await app.tasks.issue_token(app.namespace, task.id)
+        other = TaskTokens(TokenKey(app.secrets, app.store.cells, app.namespace))
+        said = await other.read(app.namespace, token, await app.store.ownership.now())
+        assert f"{said.run}.{said.activation}" == task.id
+        await app.tasks.answer_with_token(app.namespace, token, LATE)
+        await run.result()
+
+
+async def test_a_token_is_good_for_its_task_only(app: Perdure) -> None:
+    first, second = await asked(app, flow(SHOW, READ)), await asked(app, flow(SHOW, READ))
+    ((one,), (two,)) = await first.tasks(), await second.tasks()
+    token = await app.tasks.issue_token(app.namespace, one.id)
+    with pytest.raises(TokenInvalid, match="another task"):
+        await app.tasks.answer_with_token(app.namespace, token, LATE, task=two.id)
 
 
 async def test_a_token_whose_task_was_answered_otherwise_is_used_up(app: Perdure) -> None:

@@ -91,6 +91,13 @@ async def signal_while_waiting(run: Playing) -> None:
     await run.signal("approved", {"by": "Ada"})
 
 
+async def answer_by_signal(run: Playing) -> None:
+    """A signal with the name of the node is an answer to its task."""
+    await reaches(run, "WAITING")
+    await run.signal("woken", {"by": "Ada"})
+    await run.signal("ask", {"selectedOptions": {"decision": "reject", "comment": "no"}})
+
+
 async def cancel_while_sleeping(run: Playing) -> None:
     await reaches(run, "SLEEPING")
     await run.cancel("changed my mind")
@@ -187,6 +194,13 @@ SCENARIOS: dict[str, Scenario] = {
             "start nap, nap pause, pause end",
         ),
         input={"tired": True},
+    ),
+    "a person, and a handler that waits": Scenario(
+        flow(
+            [step("nap", "doze"), node("ask", "approval", {"title": "Go on?", "comment": "on_rejection"})],
+            "start nap, nap ask, ask end:rejected",
+        ),
+        script=answer_by_signal,
     ),
     "signal, early": Scenario(APPROVAL, script=signal_early),
     "signal, while waiting": Scenario(APPROVAL, script=signal_while_waiting),

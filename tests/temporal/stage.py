@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 from perdure.engine.handlers import ActivationError, Result
+from perdure.model.waits import AwaitSignal
 
 Step: TypeAlias = Callable[["Stage", Any], Coroutine[Any, Any, Any]]
 
@@ -57,4 +58,9 @@ async def choose(stage: Stage, context: Any) -> Any:
     return Result({"chosen": True}, outcome="right", vars={"side": "right"})
 
 
-STEPS: dict[str, Step] = {step.__name__: step for step in (echo, double, hold, flaky, broken, choose)}
+async def doze(stage: Stage, context: Any) -> Any:
+    """Answers with a wait."""
+    return AwaitSignal("woken")
+
+
+STEPS: dict[str, Step] = {step.__name__: step for step in (echo, double, hold, flaky, broken, choose, doze)}

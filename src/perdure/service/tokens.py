@@ -16,11 +16,13 @@ from collections.abc import Awaitable, Callable
 from secrets import token_bytes
 from typing import NamedTuple
 
-from perdure.errors import NotFound, TokenExpired, TokenInvalid
+from perdure.errors import NotFound, StoreUnavailable, TokenExpired, TokenInvalid
 from perdure.model.times import iso
+from perdure.ports.cells import ABSENT, Cells
 from perdure.ports.secrets import Secrets
 
 SECRET = "task-token-key"
+_CELL = "perdure/task-token-key"
 _SIGNATURE = 24
 _LONGEST = 2_000
 _REMEDY = "ask for a new one"
@@ -36,18 +38,29 @@ class Pass(NamedTuple):
 
 
 class TokenKey:
-    """The secret `task-token-key`. Where there is none, a key of this process: its tokens end with it."""
+    """The secret `task-token-key`. Where there is none, a key that is made once per namespace and kept in a cell of the
+    store, so that all servers have the same."""
 
-    def __init__(self, secrets: Secrets, namespace: str) -> None:
+    def __init__(self, secrets: Secrets, cells: Cells, namespace: str) -> None:
         self._secrets = secrets
+        self._cells = cells
         self._namespace = namespace
-        self._made = token_bytes(32)
+        self._kept: bytes | None = None
 
     async def __call__(self) -> bytes:
         try:
             return (await self._secrets.get(self._namespace, SECRET)).encode()
         except NotFound:
-            return self._made
+            if self._kept is None:
+                self._kept = await self._keep()
+            return self._kept
+
+    async def _keep(self) -> bytes:
+        made = await self._cells.put(self._namespace, _CELL, token_bytes(32), if_version=ABSENT)
+        cell = made or await self._cells.get(self._namespace, _CELL)
+        if cell is None:
+            raise StoreUnavailable("the key of tokens could not be kept")
+        return cell.value
 
 
 class TaskTokens:
