@@ -327,3 +327,19 @@ async def test_d02_a_child_takes_its_own_pins_when_it_starts(world: World) -> No
         await app.lookups.put("default", {"a": 2})
         await run.signal("go")
         assert await run.result() == [1, 2]
+
+
+@on_every_store
+async def test_a_child_may_be_asked_for_by_a_word(world: World) -> None:
+    def child(word: str) -> dict[str, Any]:
+        return flow("child", node("end", "end", {"output": word}))
+
+    async with world.app() as app:
+        await app.deploy(child("active"))
+        await app.definitions.save("default", "child", child("newest"))
+        await app.definitions.publish("default", "child")
+        await app.definitions.save("default", "child", child("draft"))
+        for version, expected in ((None, "active"), ("ACTIVE", "active"), ("LATEST", "newest"), ("SNAPSHOT", "draft")):
+            call = node("call", "sub-flow", {"definition": "child", "version": version})
+            await app.deploy(flow(f"f{version}", call, node("end", "end", {"output": "${nodes.call.output}"})))
+            assert await (await app.start(f"f{version}")).result() == expected

@@ -149,7 +149,10 @@ async def test_the_sandbox_needs_no_exception_for_us(native: Native, hosted: Hos
 
     strict = SandboxRestrictions.default.with_import_notification_policy(SandboxImportNotificationPolicy.SILENT)
     queue = "strict"
-    async with hosted.worker(queue, catalogue=catalogue, workflow_runner=SandboxedWorkflowRunner(restrictions=strict)):
+    worker = hosted.worker(queue, catalogue=catalogue, workflow_runner=SandboxedWorkflowRunner(restrictions=strict))
+    assert worker._workflow_worker is not None
+    worker._workflow_worker._deadlock_timeout_seconds = 60  # it loads every module of ours anew
+    async with worker:
         for name in ("sequence", "loops, one at a time"):
             scenario = SCENARIOS[name]
             expected, found, _ = await play_both(scenario, native, hosted, queue=queue)

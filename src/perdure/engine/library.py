@@ -20,7 +20,7 @@ import msgspec
 from perdure.engine.linking import STALE_AFTER, Linker, Links
 from perdure.errors import NotFound, NotInstalled
 from perdure.kernel.kernel import Kernel
-from perdure.model.references import FLOW, Reference, Word
+from perdure.model.references import FLOW, WORDS, Reference
 from perdure.ports.definitions import Definitions, Linked, Version, as_it_is
 
 MAX_VERSION = 2**31 - 1
@@ -74,7 +74,7 @@ class Library:
 
     # -- for runs that begin -----------------------------------------------------------------------
 
-    def find(self, namespace: str, definition: str, version: int | Word | None = None) -> Edition | None:
+    def find(self, namespace: str, definition: str, version: int | str | None = None) -> Edition | None:
         """Without waiting, if it is at hand."""
         edition: Edition | None
         if version is None or version == "ACTIVE":
@@ -86,12 +86,16 @@ class Library:
             return None
         return edition
 
-    async def get(self, namespace: str, definition: str, version: int | Word | None = None) -> Edition:
+    async def get(self, namespace: str, definition: str, version: int | str | None = None) -> Edition:
         """That version; without a number the active one. Raises NotFound, and what the compiler raises."""
         found = self.find(namespace, definition, version)
         if found is not None:
             return found
-        if isinstance(version, int) and not 1 <= version <= MAX_VERSION:
+        if (
+            version is not None
+            and version not in WORDS
+            and not (isinstance(version, int) and 0 < version <= MAX_VERSION)
+        ):
             raise NotFound(f"there is no version {version} of {definition!r}", namespace=namespace)
         key = (namespace, definition, version or "ACTIVE")
         return await self._once((key, self.links.changes), lambda: self._read_now(*key))

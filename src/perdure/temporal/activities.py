@@ -61,10 +61,13 @@ class FlowActivities:
             await asyncio.sleep(self._heartbeat)
 
     @activity.defn(name=FIND_DEFINITION)
-    async def find_definition(self, definition: str, version: int | None) -> Found:
+    async def find_definition(self, definition: str, version: int | str | None) -> Found:
         """That version; without a number the one that is active now."""
         try:
-            found = await self._active(definition) if version is None else await self._version(definition, version)
+            if version is None or version == "ACTIVE":
+                found = await self._active(definition)
+            else:
+                found = await self._version(definition, version)
             linked = as_it_is(found) if self._links is None else await self._links.link_now(found)
         except CallerError as problem:
             raise as_error("FAILED", failure_from(problem)) from problem
@@ -81,8 +84,9 @@ class FlowActivities:
             )
         return active.version
 
-    async def _version(self, definition: str, version: int) -> Version:
-        found = await self._definitions.version(self._namespace, definition, version)
-        if found is None:
-            raise NotFound(f"the definition {definition!r} has no version {version}", namespace=self._namespace)
+    async def _version(self, definition: str, version: int | str) -> Version:
+        number = version if isinstance(version, int) else None
+        found = await self._definitions.version(self._namespace, definition, number)
+        if found is None or (number is None and version != "LATEST"):
+            raise NotFound(f"the definition {definition!r} has no version {version} here", namespace=self._namespace)
         return found
