@@ -218,6 +218,10 @@ FAILURES: dict[str, Words] = {
         "The data makes no table: it is no list, its rows are of different kinds, or have too many keys.",
         "Give a list of objects, or of lists; name the columns.",
     ),
+    "LIFECYCLE_UNAVAILABLE": (
+        "A node that triggers a lifecycle; this release has none.",
+        "Leave the node out until there are lifecycles.",
+    ),
     "MERGE_INVALID": (
         "What should be merged is no object, or has no place to go; or the branches do not suit the mode.",
         "Give objects; name the branches that are meant.",
@@ -227,6 +231,8 @@ FAILURES: dict[str, Words] = {
         "More than the rate limit allows, and this one may not wait, or not so long.",
         "Try again later (`retry_after_ms`); let it wait; raise the rate.",
     ),
+    "REPLY_TWICE": ("A run answers a second time.", "Answer once, or say `again: ignore`."),
+    "REPLY_INVALID": ("The computed status or a header of an answer is none.", "Mend the template."),
     "SWITCH_NO_ROUTE": (
         "No case of a switch holds, or the computed outcome is none of its ways.",
         "Give it a default, or an `error` edge.",
@@ -344,6 +350,10 @@ READING: dict[str, Words] = {
 }
 
 PROBLEMS: dict[str, Words] = {
+    "LIFECYCLE_UNAVAILABLE": (
+        "A node of a type that needs lifecycles, which this release does not have.",
+        "Leave the node out until then.",
+    ),
     "FIELD_MISSING": ("A required field is missing.", "Add it."),
     "FIELD_UNKNOWN": ("There is no such field; `expected` lists those that there are.", "Correct its name."),
     "FIELD_TYPE": ("A value of the wrong type.", "`expected` says which."),

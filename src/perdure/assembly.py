@@ -22,6 +22,7 @@ from perdure.kernel.kernel import Kernel
 from perdure.model.events import Recorded
 from perdure.model.policies import Limits
 from perdure.model.references import Word
+from perdure.model.replies import Reply
 from perdure.model.statuses import Status
 from perdure.model.values import Json, check_name
 from perdure.nodes.catalogue import builtin_types
@@ -108,6 +109,10 @@ class Run:
     async def result(self) -> Json:
         """Waits for the run to end and gives its output. Raises RunEnded if it failed, was cancelled or timed out."""
         return await self._runs.result(self._namespace, self.id)
+
+    async def reply(self) -> Reply | None:
+        """Waits for what the run answers before it ends (`webhook-response`); None if it ends without."""
+        return await self._runs.reply(self._namespace, self.id)
 
     async def view(self) -> RunView:
         return await self._runs.get(self._namespace, self.id)

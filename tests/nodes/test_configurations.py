@@ -50,6 +50,9 @@ GOOD: dict[str, list[dict[str, Any]]] = {
                        {"event": "${vars.x}", "key": "${data.id}", "filter": "event.amount > vars.least"}],
     "rate-limit": [{"key": "k", "rate": 10}, {"key": "{{data.c}}", "rate": "${vars.r}", "period": "1m", "burst": 1},
                    {"key": "k", "rate": 1, "exceeded": "limited"}, {"key": "k", "rate": 1, "max_wait": "${vars.w}"}],
+    "lifecycle-trigger": [{"definition": "order", "instance": "{{data.id}}", "trigger": "pay", "payload": {"a": 1}}],
+    "webhook-response": [{}, {"statusCode": 404, "body": None}, {"status": "${vars.s}", "again": "ignore",
+                          "headers": {"X-A": "{{data.x}}"}, "body": "Hello {{data.x}}"}],
     "delay": [{}, {"milliseconds": 0}, {"duration": 250}, {"milliseconds": "2s"}, {"milliseconds": "${data.ms}"},
               {"milliseconds": 0.5}],
     "sleep": [{"duration": "2d"}, {"duration": 0}, {"duration": "${data.x}"}, {"until": "2025-12-25T10:00"},
@@ -216,6 +219,13 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("rate-limit", {"key": "k", "rate": 1, "period": "soon"}, "/period", "CONFIG_VALUE"),
     ("rate-limit", {"key": "k", "rate": 1, "period": 0}, "", "CONFIG_VALUE"),
     ("rate-limit", {"key": "k", "rate": 1, "exceeded": "drop"}, "/exceeded", "CONFIG_VALUE"),
+    ("lifecycle-trigger", {"definition": "order", "instance": "1"}, "/trigger", "CONFIG_MISSING"),
+    ("lifecycle-trigger", {"definition": "", "instance": "1", "trigger": "x"}, "/definition", "CONFIG_RANGE"),
+    ("webhook-response", {"status": 99}, "/status", "CONFIG_VALUE"),
+    ("webhook-response", {"headers": {"a b": "x"}}, "/headers", "CONFIG_VALUE"),
+    ("webhook-response", {"headers": {"A": "x\ny"}}, "/headers", "CONFIG_VALUE"),
+    ("webhook-response", {"headers": {"Content-Length": "5"}}, "/headers", "CONFIG_VALUE"),
+    ("webhook-response", {"body": "${dta}"}, "/body", "NAME_UNKNOWN"),
     ("delay", {"milliseconds": -1}, "/milliseconds", "CONFIG_VALUE"),
     ("delay", {"duration": "soon"}, "/duration", "CONFIG_VALUE"),
     ("delay", {"duration": 1e18}, "/duration", "CONFIG_VALUE"),
@@ -401,6 +411,9 @@ def document(type: str, config: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("type", "config"), [(type, config) for type, configs in GOOD.items() for config in configs])
 def test_taken(type: str, config: dict[str, Any]) -> None:
     found, problems = validate_flow(document(type, config), CATALOGUE)
+    if CATALOGUE[type].needs is not None:
+        assert [(each.code, each.pointer) for each in problems] == [("LIFECYCLE_UNAVAILABLE", "/nodes/1/type")]
+        return
     assert [each for each in problems if each.is_error] == []
     assert found is not None
 
@@ -441,7 +454,7 @@ def test_the_examples_of_the_fields_are_valid(type: str) -> None:
             key = field.validation_alias.choices[0] if hasattr(field.validation_alias, "choices") else name
             config = {**REQUIRED.get(f"{type}.{key}", REQUIRED.get(type, {})), key: example}
             _, problems = validate_flow(document(type, config), CATALOGUE)
-            unknown = ("NODE_REFERENCE_UNKNOWN",)
+            unknown = ("NODE_REFERENCE_UNKNOWN", "LIFECYCLE_UNAVAILABLE")
             assert [each for each in problems if each.is_error and each.code not in unknown] == [], config
 
 
@@ -453,6 +466,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "python": {"step": "x"},
     "publish": {"type": "t"},
     "rate-limit": {"key": "k", "rate": 1},
+    "lifecycle-trigger": {"definition": "d", "instance": "i", "trigger": "t"},
     "switch": {"cases": [{"when": "true", "outcome": "x"}]},
     "wait-for-event": {"event": "e"},
     "script": {"script": "1"},

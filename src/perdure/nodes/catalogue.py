@@ -19,6 +19,7 @@ from perdure.nodes import (
     json_array,
     json_to_csv,
     json_value,
+    lifecycle_trigger,
     loop,
     loop_accumulator,
     map_items,
@@ -38,6 +39,7 @@ from perdure.nodes import (
     transform,
     wait_for_event,
     wait_for_signal,
+    webhook_response,
 )
 from perdure.programs.flow.nodetypes import Catalogue, NodeType
 
@@ -71,6 +73,8 @@ _TYPES: tuple[NodeType, ...] = (
     processor.TYPE,
     script.TYPE,
     publish.TYPE,
+    webhook_response.TYPE,
+    lifecycle_trigger.TYPE,
     email.TYPE,
     slack.TYPE,
     fail.TYPE,

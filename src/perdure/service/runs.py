@@ -20,6 +20,7 @@ from perdure.model.answers import is_response
 from perdure.model.events import Recorded
 from perdure.model.policies import Limits
 from perdure.model.references import WORDS, Word
+from perdure.model.replies import Reply
 from perdure.model.statuses import Status
 from perdure.model.times import iso
 from perdure.model.values import Json, check_json, check_name, decode_json
@@ -29,6 +30,7 @@ from perdure.ports.store import Store
 from perdure.service.histories import read_history, rebuild
 from perdure.service.on_demand import NodeResult, ask_for_node
 from perdure.service.reasons import Reasons
+from perdure.service.replies import wait_for_reply
 
 MOST = 2**63 - 1
 
@@ -116,6 +118,10 @@ class RunService:
         raise RunEnded(
             f"the run {run} ended as {head.status}{cause}", run=run, status_name=head.status, failure=failure
         )
+
+    async def reply(self, namespace: str, run: str) -> Reply | None:
+        """Waits for what the run answers before it ends; None if it ends without an answer."""
+        return await wait_for_reply(self._engine, self._store, namespace, check_name(run, "/id"))
 
     async def signal(self, namespace: str, run: str, name: str, payload: Json = None, id: str | None = None) -> None:
         check_name(name, "/name")

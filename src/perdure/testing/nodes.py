@@ -177,7 +177,7 @@ def problems_of(
     document = flow_of(kind, config)
     _, problems = validate_flow(document, catalogue or {**builtin_types(), kind.name: kind})
     start = f"/nodes/{len(document['nodes']) - 1}/config"
-    unknown = ("NODE_REFERENCE_UNKNOWN",) if alone else ()
+    unknown = ("NODE_REFERENCE_UNKNOWN", "LIFECYCLE_UNAVAILABLE") if alone else ()
     return [
         (problem.pointer.removeprefix(start), problem.code, problem.message)
         for problem in problems

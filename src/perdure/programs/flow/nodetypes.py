@@ -222,6 +222,8 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     beside: bool = True
     """Whether it can run beside the graph, as compensation or completion node: it completes, sleeps or executes."""
     default_retry_attempts: int = 1
+    needs: str | None = None
+    """What this release lacks for it: a flow that uses the type is refused."""
     examples: tuple[dict[str, Any], ...] = ()
     """Whole configurations, each of them valid: for the reference, and for an editor to begin with."""
     group: str = "Other"

@@ -27,6 +27,10 @@ def types(sketch: Sketch) -> Iterator[Problem]:
             known = f"one of {', '.join(sketch.catalogue)}"
             told = f"there is no node type {shown(name)}{hint}"
             yield Problem("NODE_TYPE_UNKNOWN", pointed(node.pointer, "type"), told, expected=known)
+        elif node.type is not None and node.type.needs is not None:
+            told = f"a node of type {node.type.name} needs {node.type.needs}, which this release does not have"
+            remedy = "leave the node out until then"
+            yield Problem("LIFECYCLE_UNAVAILABLE", pointed(node.pointer, "type"), told, remedy=remedy)
         elif node.type is not None and node.type.kind is NodeKind.INLINE:
             for field in _FOR_HANDLERS:
                 if node.raw.get(field):
