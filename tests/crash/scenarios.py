@@ -181,6 +181,21 @@ SCENARIOS = [
         output={"did": "PUT"},
     ),
     Scenario(
+        "script",
+        [
+            flow(
+                "main",
+                [step("a"), {"id": "s", "type": "script", "config": {"script": "data.did + str(input.n)"}}, step("b")],
+                "start a",
+                "a s",
+                "s b",
+            )
+        ],
+        started({"n": 1}),
+        effects=2,
+        output={"did": "b"},
+    ),
+    Scenario(
         "branch",
         [
             flow(

@@ -34,7 +34,8 @@ class PureContext:
         self.key = run.state.activation_key(activation)
         self.input = activation.input
         self.config = work.config
-        self.bindings = dict(work.bindings or {})
+        self.scheduled_at = activation.scheduled_at
+        self.bindings = self.shared_bindings = dict(work.bindings or {})
         self.thread = run.state.thread
         self.last_heartbeat = activation.heartbeat
         self.is_cancelled = False

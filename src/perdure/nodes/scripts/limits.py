@@ -9,7 +9,7 @@ import msgspec
 SOURCE_CHARACTERS: Final = 65_536
 FUNCTION_DEPTH: Final = 8
 """Functions inside one another. The sandbox takes twice as long for each further level."""
-NESTING: Final = 100
+NESTING: Final = 200
 """Levels of expressions and blocks inside one another."""
 
 MEBIBYTE: Final = 1024 * 1024

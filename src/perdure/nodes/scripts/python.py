@@ -20,6 +20,13 @@ from perdure.nodes.scripts.written import Written
 
 def check_python(source: str) -> tuple[Written | None, list[Problem]]:
     """The program, if the script is one, and all that is wrong with it. Never raises."""
+    try:
+        return _checked(source)
+    except RecursionError:  # whoever asks has used up most of the stack
+        return None, [_TOO_DEEP]
+
+
+def _checked(source: str) -> tuple[Written | None, list[Problem]]:
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     tree, problem = _parsed(source)
     if tree is None:
@@ -37,6 +44,9 @@ def check_python(source: str) -> tuple[Written | None, list[Problem]]:
     origins = [0] * (HEAD_LINES + above) + list(range(1, len(lines) - above + 1))
     required = {name: place for name, place in names.outside.items() if name not in names.optional}
     return Written("\n".join(lines), "", names.parameters, required, found.reads, origins), []
+
+
+_TOO_DEEP = Problem("SCRIPT_SYNTAX", "", "this is nested too deeply", line=1, column=1)
 
 
 def _in_characters(problem: Problem, source: str) -> Problem:
