@@ -75,15 +75,21 @@ def test_short_ones_are_left_alone() -> None:
     assert hidden("abcde").text("abcdef") == "abcdef"
 
 
+def test_long_texts_are_searched_as_well() -> None:
+    for form in (SECRET, SECRET.upper(), base64.b64encode(f"user:{SECRET}".encode()).decode()):
+        assert CONCEALED in hidden(SECRET).text("x" * 5000 + form + "y" * 5000)
+
+
+@pytest.mark.parametrize("secret", [SECRET, SECRET.upper()])
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
-async def test_a_stream_is_searched_across_its_pieces(size: int) -> None:
-    data = b"x" * 50 + SECRET.encode() + b"y" * 50 + SECRET.encode()
+async def test_a_stream_is_searched_across_its_pieces(size: int, secret: str) -> None:
+    data = b"x" * 50 + secret.encode() + b"y" * 50 + secret.encode()
 
     async def parts() -> AsyncIterator[bytes]:
         for start in range(0, len(data), size):
             yield data[start : start + size]
 
-    found = b"".join([part async for part in hidden(SECRET).stream(parts())])
+    found = b"".join([part async for part in hidden(secret).stream(parts())])
     assert found == b"x" * 50 + CONCEALED.encode() + b"y" * 50 + CONCEALED.encode()
 
 

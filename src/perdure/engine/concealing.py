@@ -28,17 +28,21 @@ from perdure.model.values import Json
 SHORTEST = 6
 CONCEALED = "[secret]"
 _B64_SHORTEST = 6
+_LONG = 1024
+"""Longer texts are first searched for each form by itself, which is many times faster than for any of them."""
 
 
 class Concealed:
     """The secrets of one attempt."""
 
-    __slots__ = ("_bytes", "_longest", "_secrets", "_text")
+    __slots__ = ("_bytes", "_forms", "_longest", "_secrets", "_text", "_written")
 
     def __init__(self) -> None:
         self._secrets: set[str] = set()
         self._text: re.Pattern[str] | None = None
         self._bytes: re.Pattern[bytes] | None = None
+        self._forms: tuple[str, ...] = ()
+        self._written: tuple[bytes, ...] = ()
         self._longest = 0
 
     def add(self, secret: str) -> None:
@@ -55,15 +59,35 @@ class Concealed:
             written = [form.encode("utf-8", "surrogatepass") for form in forms]
             self._bytes = re.compile(b"|".join(map(re.escape, written)), re.IGNORECASE)
             self._longest = max(map(len, written))
+            self._forms = tuple({form.lower() for form in forms})
+            self._written = tuple({form.lower() for form in written})
         return self._text, self._bytes
 
     def text(self, text: str) -> str:
         patterns = self._patterns()
-        return text if patterns is None else patterns[0].sub(CONCEALED, text)
+        return text if patterns is None else self._cut(text, patterns[0])
+
+    def _cut(self, text: str, pattern: re.Pattern[str]) -> str:
+        if len(text) > _LONG:
+            lower = text.lower()
+            if not any(form in lower for form in self._forms):
+                return text
+        return pattern.sub(CONCEALED, text)
 
     def value(self, value: Json) -> Json:
         patterns = self._patterns()
-        return value if patterns is None else _without(value, patterns[0])
+        return value if patterns is None else self._without(value, patterns[0])
+
+    def _without(self, value: Any, pattern: re.Pattern[str]) -> Any:
+        if isinstance(value, str):
+            return self._cut(value, pattern)
+        if isinstance(value, dict):
+            return {self._cut(key, pattern): self._without(part, pattern) for key, part in value.items()}
+        if isinstance(value, list):
+            return [self._without(part, pattern) for part in value]
+        if isinstance(value, int | float) and not isinstance(value, bool) and pattern.search(str(value)):
+            return CONCEALED
+        return value
 
     async def stream(self, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """A stream of bytes; as much is held back as a secret that has only begun could be long."""
@@ -74,7 +98,10 @@ class Concealed:
             return
         held = b""
         async for part in parts:
-            held = patterns[1].sub(CONCEALED.encode(), held + part)
+            held += part
+            lower = held.lower()
+            if any(form in lower for form in self._written):
+                held = patterns[1].sub(CONCEALED.encode(), held)
             ready = max(0, len(held) - self._longest + 1)
             if ready:
                 yield held[:ready]
@@ -103,18 +130,6 @@ class Concealed:
             message=self.text(failure.message),
             details=self.value(failure.details),
         )
-
-
-def _without(value: Any, pattern: re.Pattern[str]) -> Any:
-    if isinstance(value, str):
-        return pattern.sub(CONCEALED, value)
-    if isinstance(value, dict):
-        return {pattern.sub(CONCEALED, key): _without(part, pattern) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_without(part, pattern) for part in value]
-    if isinstance(value, int | float) and not isinstance(value, bool) and pattern.search(str(value)):
-        return CONCEALED
-    return value
 
 
 def forms_of(secret: str) -> set[str]:
