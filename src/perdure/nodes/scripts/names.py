@@ -54,6 +54,8 @@ class Names(ast.NodeVisitor):
         self._first_set: dict[str, int] = {}
         self._surely_set: dict[str, int] = {}
         self.imported: set[str] = set()
+        self.own: set[str] = set()
+        """Names that the script gives to something, anywhere."""
         self.has_classes = any(isinstance(node, ast.ClassDef) for node in ast.walk(tree))
         self.bindings: list[ast.Name] = []
         """Where a name is read that only the outside can have set."""
@@ -91,6 +93,7 @@ class Names(ast.NodeVisitor):
     def _bind(self, name: str, scope: Scope | None = None) -> None:
         scope = scope or self._scope
         scope.bound.add(name)
+        self.own.add(name)
         if scope is self.script:
             self._order += 1
             self._first_set.setdefault(name, self._order)
@@ -238,7 +241,9 @@ class Names(ast.NodeVisitor):
     def _function(self, arguments: ast.arguments, body: list[ast.AST]) -> None:
         outer, self._scope = self._scope, Scope("function", self._scope)
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        self._scope.bound.update(each.arg for each in every if each is not None)
+        named = {each.arg for each in every if each is not None}
+        self._scope.bound |= named
+        self.own |= named
         for each in body:
             self.visit(each)
         self._scope = outer

@@ -92,8 +92,10 @@ def _otherwise(node: ast.Attribute, names: Names, found: Readings) -> Become | N
     root: ast.expr = node
     while isinstance(root, ast.Attribute):
         root = root.value
-    if isinstance(root, ast.Name) and (root.id in names.imported or root.id in BUILTINS or root.id == "self"):
-        return None
+    if isinstance(root, ast.Name):
+        is_builtin = root.id in BUILTINS and root.id not in names.own
+        if is_builtin or root.id in names.imported or root.id == "self":
+            return None
     if isinstance(above, ast.pattern):
         return None  # only names can stand there
     if not isinstance(node.ctx, ast.Load):
