@@ -138,6 +138,35 @@ async def test_a_token_server_that_gives_none(status: int, body: Any, retryable:
     assert (failure["code"], failure.get("retryable", False)) == ("HTTP_AUTH_FAILED", retryable)
 
 
+async def test_r10_pages_go_on_with_the_new_token(server: WebServer) -> None:
+    issuer = Issuer(server)
+
+    async def listed(request: web.Request) -> web.StreamResponse:
+        page = int(request.query["page"])
+        if page == 2 and issuer.count == 1:
+            issuer.good = set()  # revoked in the middle
+        given = request.headers["Authorization"].removeprefix("Bearer ")
+        return web.json_response([page] if page < 5 else [], status=200 if given in issuer.good else 401)
+
+    server.handle("/list", listed)
+    async with application(secrets={"S": SECRET}, hosts=hosts(server)) as app:
+        config = {"url": "https://x.example/list", "auth": OAUTH, "pagination": {"type": "page"}}
+        assert (await called(app, config))["data"] == [1, 2, 3, 4]
+    assert issuer.count == 2
+    assert len([each for each in server.asked if each.path.startswith("/list")]) == 6
+
+
+async def test_who_calls_must_be_text_in_the_end(server: WebServer) -> None:
+    async with application(hosts=hosts(server)) as app:
+        for auth in (
+            {"type": "bearer", "token": "${input.n}"},
+            {"type": "basic", "username": "${input.n}", "password": "x"},
+        ):
+            failure = await refused(app, {"url": "https://x.example/api", "auth": auth}, {"n": [7]}, retry=SOON)
+            assert failure["code"] == "HTTP_REQUEST_INVALID"
+    assert not server.asked
+
+
 def in_directory(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 

@@ -25,7 +25,7 @@ from perdure.nodes.calling import paging
 from perdure.nodes.calling.auth import authorized
 from perdure.nodes.calling.config import RESPONSE_NAMES, HttpConfig
 from perdure.nodes.calling.requests import UNSAFE, body_of, has_header, header_list, thread_headers, with_query
-from perdure.nodes.calling.responses import is_expected, shown, status_failure, value_of
+from perdure.nodes.calling.responses import is_expected, shown, status_failure, told, value_of
 from perdure.nodes.config import expression, template
 from perdure.nodes.outgoing.calls import Answer, Call
 from perdure.nodes.outgoing.failures import invalid_request, invalid_response
@@ -122,7 +122,7 @@ class Caller:
         if config.pagination is not None:
             answer, data = await self._pages(ctx, prepared, call, grant, values)
         else:
-            answer = await self._send(ctx, prepared, call, grant, values)
+            answer, _ = await self._send(ctx, prepared, call, grant, values)
             data = await value_of(answer, config.response, config.empty_body, ctx)
         if prepared.schema is not None:
             misfit = prepared.schema.first_misfit(data)
@@ -134,6 +134,8 @@ class Caller:
         return await self._tools.scripts.run(script, bindings, now=ctx.scheduled_at, seed=seed_of(ctx.key))
 
     async def _result(self, ctx: ActivationContext, prepared: Prepared, answer: Answer, data: Json) -> Result:
+        if prepared.transformer is None and prepared.config.output == "response":
+            return Result({**told(answer), "data": data})
         seen = shown(answer, data)
         if prepared.transformer is not None:
             response = {**seen, "status": answer.status, "body": data, "data": data}
@@ -141,19 +143,16 @@ class Caller:
             if isinstance(prepared.transformer, Expression):
                 return Result(prepared.transformer.evaluate(names), beside={"httpResponse": seen})
             return Result(await self._run(prepared.transformer, ctx, names), beside={"httpResponse": seen})
-        if prepared.config.output == "body":
-            return Result(data, beside={"httpResponse": seen})
-        seen.pop("truncated", None)
-        return Result({**seen, "data": data})
+        return Result(data, beside={"httpResponse": seen})
 
     async def _call(
         self, ctx: ActivationContext, prepared: Prepared, values: dict[str, Any], body: Any = None
     ) -> tuple[Call, Grant | None]:
         config = prepared.config
         headers = header_list(values.get("headers"))
-        told = next((value for name, value in headers if name.lower() == "content-type"), None)
+        kind = next((value for name, value in headers if name.lower() == "content-type"), None)
         made = await body_of(
-            values.get("body") if body is None else body, config.body_type, config.content_type or told, ctx
+            values.get("body") if body is None else body, config.body_type, config.content_type or kind, ctx
         )
         if made.content_type is not None:
             headers = [each for each in headers if each[0].lower() != "content-type"]
@@ -186,27 +185,29 @@ class Caller:
 
     async def _send(
         self, ctx: ActivationContext, prepared: Prepared, call: Call, grant: Grant | None, values: dict[str, Any]
-    ) -> Answer:
-        """A status that was not expected is a failure. A token that is refused is fetched again, once."""
+    ) -> tuple[Answer, Call]:
+        """The answer and the call to which it was one. A status that was not expected is a failure; a token that is
+        refused is fetched again, once."""
         answer = await self._tools.http.call(ctx.namespace, call)
         if answer.status == 401 and grant is not None:
             used = next((value for name, value in call.headers if name == "Authorization"), "")
             self._tools.tokens.refused(ctx.namespace, grant, used)
             fresh, _ = await authorized(values["auth"], ctx, self._tools)
             kept = tuple(each for each in call.headers if not has_header(fresh, each[0]))
-            answer = await self._tools.http.call(ctx.namespace, msgspec.structs.replace(call, headers=(*kept, *fresh)))
+            call = msgspec.structs.replace(call, headers=(*kept, *fresh))
+            answer = await self._tools.http.call(ctx.namespace, call)
         if not is_expected(answer.status, prepared.config.ok):
             raise status_failure(answer, ctx.now())
-        return answer
+        return answer, call
 
     async def _pages(
         self, ctx: ActivationContext, prepared: Prepared, call: Call, grant: Grant | None, values: dict[str, Any]
     ) -> tuple[Answer, list[Any]]:
         config, pages = prepared.config, prepared.config.pagination
         assert pages is not None
-        base, found, size = call, [], 0
+        found, size = [], 0
         for number in range(1, pages.max_pages + 1):
-            answer = await self._send(ctx, prepared, call, grant, values)
+            answer, call = await self._send(ctx, prepared, call, grant, values)
             body = await value_of(answer, config.response, config.empty_body, ctx)
             items = paging.items_of(pages, body)
             found += items
@@ -225,23 +226,24 @@ class Caller:
                     raise invalid_request("a cursor goes into a body that is an object")
                 call, grant = await self._call(ctx, prepared, values, {**(given or {}), **sent})
             else:
-                call = _next(base, url, sent, values)
+                call = _next(call, url, sent, values)
             call = _of_page(call, ctx.key, number + 1)
         raise paging.too_many(pages.max_pages, "pages")
 
 
 def _of_page(call: Call, key: str, number: int) -> Call:
     """A server that remembers keys would answer every page with the first one."""
-    headers = tuple((name, f"{key}/page/{number}" if value == key else value) for name, value in call.headers)
+    own = (key, f"{key}/page/{number - 1}")
+    headers = tuple((name, f"{key}/page/{number}" if value in own else value) for name, value in call.headers)
     return msgspec.structs.replace(call, headers=headers)
 
 
-def _next(base: Call, url: str | None, sent: dict[str, Any], values: dict[str, Any]) -> Call:
+def _next(call: Call, url: str | None, sent: dict[str, Any], values: dict[str, Any]) -> Call:
     if url is not None:
-        return msgspec.structs.replace(base, url=url)
+        return msgspec.structs.replace(call, url=url)
     query = values.get("query")
     given = {**(query if isinstance(query, dict) else {}), **sent}
-    return msgspec.structs.replace(base, url=with_query(values.get("url"), given))
+    return msgspec.structs.replace(call, url=with_query(values.get("url"), given))
 
 
 def handler(tools: Toolbox) -> HandlerSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, Field, TypeAdapter, WithJsonSchema
+from pydantic import AfterValidator, AliasChoices, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from perdure.engine.context import ActivationContext
 from perdure.nodes.config import NodeConfig, has_placeholder
@@ -123,7 +123,11 @@ async def authorized(auth: Any, ctx: ActivationContext, tools: Toolbox) -> tuple
     """Headers for the call, and how to get another token if this one is refused. Secrets are filled in already."""
     if auth is None:
         return [], None
-    match _READER.validate_python(auth):
+    try:
+        read = _READER.validate_python(auth)
+    except ValidationError:
+        raise invalid_request("what its placeholders have made of `auth` says not who calls") from None
+    match read:
         case HeaderAuth(name=name, value=value):
             return [(name, _text(value))], None
         case BasicAuth(username=username, password=password):

@@ -101,9 +101,14 @@ def headers_of(answer: Answer) -> dict[str, str]:
     return found
 
 
+def told(answer: Answer) -> dict[str, Any]:
+    """All but the body."""
+    return {"status_code": answer.status, "url": answer.url, "method": answer.method, "headers": headers_of(answer)}
+
+
 def shown(answer: Answer, data: Json) -> dict[str, Any]:
     """The response as it is kept beside the output: whole if it is small."""
-    found = {"status_code": answer.status, "url": answer.url, "method": answer.method, "headers": headers_of(answer)}
+    found = told(answer)
     if len(encode_json(data)) <= SHOWN:
         return {**found, "data": data}
     return {**found, "data": decoded(answer.body[:SHOWN], content_type(answer)[1]), "truncated": True}
