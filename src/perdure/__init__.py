@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from perdure.assembly import Perdure, Run
+    from perdure.assembly import Perdure
     from perdure.engine import ActivationContext, ActivationError, Result
     from perdure.errors import PerdureError
+    from perdure.service.handles import Run
 
 __all__ = ["ActivationContext", "ActivationError", "Perdure", "PerdureError", "Result", "Run", "__version__"]
 
@@ -19,7 +20,7 @@ _HOMES = {
     "Perdure": "perdure.assembly",
     "PerdureError": "perdure.errors",
     "Result": "perdure.engine",
-    "Run": "perdure.assembly",
+    "Run": "perdure.service.handles",
 }
 
 

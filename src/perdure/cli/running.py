@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from perdure.assembly import Perdure, Run
+from perdure.assembly import Perdure
 from perdure.cli.screen import give_up, print_json, tell
 from perdure.dialects.known import dialect_of
 from perdure.engine import Observer
@@ -19,6 +19,7 @@ from perdure.errors import DocumentInvalid, InvalidInput, NotFound, PerdureError
 from perdure.model.problems import Problem
 from perdure.model.reading import read_document, read_value
 from perdure.model.statuses import Status
+from perdure.service.handles import Run
 from perdure.settings import load_settings
 
 Reader = Callable[[bytes], tuple[Any, list[Problem]]]

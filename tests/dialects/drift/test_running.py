@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from perdure import Perdure
-from perdure.assembly import Run
 from perdure.errors import RunEnded
 from perdure.model import events as e
 from perdure.model.commands import Answer
 from perdure.model.statuses import Status
 from perdure.model.times import iso
+from perdure.service.handles import Run
 from tests.dialects.drift.documents import SUCCESS, Doc, good, script, state, static, workflow
 from tests.dialects.drift.servers import incidents
 from tests.fixtures.moments import until
