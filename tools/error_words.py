@@ -286,8 +286,8 @@ FAILURES: dict[str, Words] = {
     ),
     "SLACK_UNAVAILABLE": ("Slack asked to wait, or had a fault of its own. Tried again.", "Later, `retry` the run."),
     "SLACK_REJECTED": (
-        "Slack refused the message; `details.answer` is what it said. Or the webhook is none of Slack's.",
-        "Mend the webhook, the token or the channel; add the host to `slack_hosts`.",
+        "Slack refused the message; `details.answer` is what it said.",
+        "Mend the webhook, the token or the channel.",
     ),
     "MESSAGE_INVALID": ("The computed type of a message is no text.", "Mend the template."),
     "EGRESS_REFUSED": (

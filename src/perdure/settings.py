@@ -85,8 +85,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The same for mails whose provider is `mailgun`."""
     smtp_url_ses: str = ""
     """The same for mails whose provider is `ses`."""
-    mail_from: str = ""
-    """Who sends mails whose node does not say: `Perdure <perdure@example.com>`."""
+    mail_from: str = "Perdure <perdure@localhost>"
+    """Who sends mails whose node does not say. Most servers want an address of a domain of yours."""
     mail_domain: str = ""
     """The domain of Message-IDs, the same for all processes. Without it, that of the sender."""
     mail_seconds: Seconds = 60.0
@@ -95,8 +95,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Connections that a namespace keeps to one mail server; mails beyond it wait for one."""
     mail_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 26_214_400
     """The largest mail, attachments included as they are sent."""
-    slack_hosts: str = "hooks.slack.com, hooks.slack-gov.com, slack.com"
-    """Hosts that messages to Slack may go to; others that understand the same may be added."""
     log_level: Level = "INFO"
     """From which level on `perdure dev` reports on standard error; small letters will do."""
 

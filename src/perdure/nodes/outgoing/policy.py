@@ -48,8 +48,6 @@ class OutgoingSettings(msgspec.Struct, frozen=True, kw_only=True):
     connections_per_host: int = 20
     response_bytes: int = 10 * 1024 * 1024
     """The most that a call may ask for, decoded."""
-    slack_hosts: frozenset[str] = frozenset({"hooks.slack.com", "hooks.slack-gov.com", "slack.com"})
-    """Hosts that messages to Slack may go to."""
     clients: Mapping[str, AuthClient] = {}
     """Named clients that fetch tokens; see `tokens`."""
 

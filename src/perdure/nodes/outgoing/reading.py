@@ -18,7 +18,6 @@ def outgoing_settings(settings: Settings) -> OutgoingSettings:
         hosts=parse_hosts(settings.http_hosts),
         connections_per_host=settings.http_connections_per_host,
         response_bytes=settings.http_response_bytes,
-        slack_hosts=frozenset(settings.slack_hosts.lower().replace(",", " ").split()),
         clients=_clients(settings.http_clients),
     )
 
