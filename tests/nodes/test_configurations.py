@@ -459,6 +459,7 @@ def test_the_examples_of_the_fields_are_valid(type: str) -> None:
 
 
 REQUIRED: dict[str, dict[str, Any]] = {
+    "processor.shown": {"instruction": "show"},
     "email": {"to": "a@b.c", "subject": "s", "templateVariables": {"name": "x"}},
     "slack": {"webhookUrl": {"secret": "HOOK"}, "text": "t"},
     "http": {"url": "https://x.example/"},

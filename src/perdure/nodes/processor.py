@@ -49,6 +49,12 @@ class ProcessorConfig(NodeConfig):
     instruction: str | None = Field(
         None, min_length=1, title="Answer to check", description="The node that asked. Output: `isValidResponse`."
     )
+    shown: TemplateValue = Field(
+        None,
+        title="Widgets shown",
+        description="How many widgets that node shows, or the list of them; as many answers are wanted.",
+        examples=[2, "${_global.widgets}"],
+    )
     transformer: Annotated[ScriptText | None, script_mark(Kind.SCRIPT, [RESPONSE])] = Field(
         None, title="Transformer", description="A script that makes the output of the step's result, `_response`."
     )
@@ -69,16 +75,20 @@ class ProcessorConfig(NodeConfig):
 class Prepared(msgspec.Struct, frozen=True):
     config: ProcessorConfig
     params: Template | None
+    shown: Template
     transformer: Script | None
 
 
 def prepare(config: ProcessorConfig) -> Prepared:
     dynamic = template(config.params)
     transformer = config.transformer.compiled() if config.transformer is not None else None
-    return Prepared(config, None if dynamic.is_static else dynamic, transformer)
+    return Prepared(config, None if dynamic.is_static else dynamic, template(config.shown), transformer)
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
+    if prepared.config.instruction is not None and not prepared.shown.is_static:
+        shown = moment.resolve(prepared.shown)
+        return Execute({**prepared.config.model_dump(exclude_defaults=True), "shown": shown})
     if prepared.params is None:
         return Execute()
     params = moment.resolve(prepared.params)
@@ -110,7 +120,8 @@ def handler(steps: Steps, tools: Toolbox) -> Callable[[ActivationContext], Await
     async def process(ctx: ActivationContext) -> Result:
         config = ctx.config
         if config.get("instruction") is not None:
-            output: Json = {"isValidResponse": is_complete(ctx.bindings.get("_global", {}), config["instruction"])}
+            complete = is_complete(ctx.bindings.get("_global", {}), config["instruction"], config.get("shown"))
+            output: Json = {"isValidResponse": complete}
             outcome = NEXT
         else:
             output, outcome = await _called(steps, ctx, config)
@@ -139,11 +150,11 @@ async def _called(steps: Steps, ctx: ActivationContext, config: Any) -> tuple[Js
     return found, NEXT
 
 
-def is_complete(context: dict[str, Any], instruction: str) -> bool:
-    """As many widgets were answered as were shown."""
-    shown = context.get(f"{instruction}:view") or {}
+def is_complete(context: dict[str, Any], instruction: str, shown: Json) -> bool:
+    """As many widgets were answered as were shown; where nobody says how many, any."""
     answered = (context.get(f"{instruction}:viewResponse") or {}).get("selectedOptions") or {}
-    return len(shown.get("inputOptions") or ()) == len(answered)
+    wanted = len(shown) if isinstance(shown, list) else shown
+    return len(answered) == wanted if isinstance(wanted, int) else bool(answered)
 
 
 TYPE = NodeType(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from perdure import Perdure
+from perdure.authoring.activities import ActivityRequest, ActivityResponse, activity
 from perdure.errors import RunEnded
 from perdure.model import events as e
 from perdure.model.commands import Answer
@@ -495,3 +496,53 @@ async def test_a_script_that_is_stored_by_itself_is_used_by_its_name(stage: Stag
         stored = {"script": "return _global.params.x * 2", "language": "groovy"}
         await app.parts.deploy("default", "script", "double", stored)
         assert await ended(app, document, {"params": {"x": 4}}) == 8
+
+
+@pytest.mark.parametrize(("selected", "valid"), [({"why": "late", "who": "me"}, True), ({"why": "late"}, False)])
+@on_stage
+async def test_b16_a_processor_tells_whether_every_widget_was_answered(
+    stage: Stage, selected: Doc, valid: bool
+) -> None:
+    options = [{"id": id, "tags": {"values": ["ui.free_text"]}} for id in ("why", "who")]
+    document = workflow(
+        {
+            "ask": state(good("INSTRUCTION", id="asking", inputOptions=options), "check"),
+            "check": state(good("PROCESSOR", processorComponents=None, instructionNodeRef="asking"), "b"),
+            "b": state(good("SUCCESS", comment="${_global.check.isValidResponse}")),
+        }
+    )
+    async with stage.app() as app:
+        run = await begun(app, document)
+        await come_to(run, Status.WAITING)
+        await run.answer(selected)
+        assert await run.result() == {"comment": valid}
+
+
+@on_stage
+async def test_b16_e17_a_registered_processor_may_name_the_next_state(stage: Stage) -> None:
+    @activity
+    async def judge(request: ActivityRequest) -> ActivityResponse:
+        return ActivityResponse(node_response=request.params, next_node="other" if request.context["jump"] else None)
+
+    node = good("PROCESSOR", processorComponents={"processor": "judge", "params": static({"a": 1}, "MAP")})
+    document = workflow(
+        {
+            "a": state(node, "b"),
+            "b": state(good("SUCCESS", comment="${_global.a.a} next")),
+            "other": state(good("SUCCESS", comment="${_global.a.a} other")),
+        }
+    )
+    async with stage.app(judge) as app:
+        assert await ended(app, document, {"jump": True}) == {"comment": "1 other"}
+        assert await ended(app, document, {"jump": False}) == {"comment": "1 next"}
+
+
+@on_stage
+async def test_e17_a_script_may_name_the_next_state_and_an_unknown_one_fails(stage: Stage) -> None:
+    node = good("BRANCH", choices=None, script="return _global.params.way", scriptType="GROOVY")
+    del node["choices"]
+    document = workflow({"a": state(node, nextNode=None), "b": state(good("SUCCESS", comment="came"))})
+    async with stage.app() as app:
+        assert await ended(app, document, {"params": {"way": "b"}}) == {"comment": "came"}
+        found = await failure(await begun(app, document, {"params": {"way": "nowhere"}}))
+        assert found["code"] == "BRANCH_NO_WAY"

@@ -60,6 +60,8 @@ class Translated:
         made = made_of(state, self.ids)
         if made is None:
             return
+        if "instruction" in made.config:
+            made.config |= asked_at(self.sheet, made.config["instruction"])
         place = pointed("/nodes", len(self.nodes))
         node: dict[str, Any] = {"id": self.ids[state.key], "type": made.type, "config": made.config, "join": "any"}
         if self.sheet.is_on_demand(state) and not self.sheet.is_doubtful:
@@ -110,3 +112,17 @@ def node_ids(sheet: Sheet) -> dict[str, str]:
         taken.add(id.lower())
         found[key] = id
     return found
+
+
+def asked_at(sheet: Sheet, reference: Any) -> dict[str, Any]:
+    """The state that an `instructionNodeRef` means, and how many widgets it shows: a number, or where their list is."""
+    for state in sheet.states.values():
+        named = (state.key, state.raw.get("instanceName"), (state.definition or {}).get("id"))
+        if state.type == words.INSTRUCTION and reference in named:
+            options = (state.definition or {}).get("inputOptions")
+            options = options if isinstance(options, list) else [None]
+            first = options[0] if options else None
+            path = first.get("possibleDynamicValues") if isinstance(first, dict) else None
+            shown = f"${{_global?.{path} ?? []}}" if isinstance(path, str) and path else len(options)
+            return {"instruction": state.raw.get("instanceName") or state.key, "shown": shown}
+    return {}
