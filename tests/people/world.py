@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 from perdure import Perdure
-from perdure.assembly import Run
 from perdure.model.statuses import Status
+from perdure.service.handles import Run
 
 SHOW = {
     "id": "show_status",
