@@ -159,3 +159,11 @@ def test_what_is_no_view_is_refused(options: Any, pointer: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         built_view(options, None, lambda path: None)
     assert refused.value.pointer == pointer
+
+
+def test_a_view_of_texts_only_is_answered_by_whatever_says_that_it_was_read() -> None:
+    texts = {"inputOptions": [widget("text", "ui.static_text"), widget("note", "ehc.static_text")]}
+    for said in ({}, {"text": "OK"}, {"proceed": "PROCEED"}):
+        check_answer(texts, {"selectedOptions": said})
+    with pytest.raises(InvalidInput):
+        check_answer(texts, {"said": 1})
