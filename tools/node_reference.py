@@ -27,14 +27,20 @@ KINDS = {
 
 def pages() -> Iterator[tuple[str, str]]:
     """File names and contents."""
-    rows = [f"| [{name}]({name}.md) | {each.title} | {each.description} |" for name, each in CATALOGUE.items()]
+    groups = dict.fromkeys(each.group for each in CATALOGUE.values())
+    rows = [
+        f"| {each.group} | [{name}]({name}.md) | {each.title} | {each.description} |"
+        for group in groups
+        for name, each in CATALOGUE.items()
+        if each.group == group
+    ]
     head = [
         "# Node types",
         "",
         "Made by `tools/node_reference.py`.",
         "",
-        "| type | title | what it does |",
-        "|---|---|---|",
+        "| group | type | title | what it does |",
+        "|---|---|---|---|",
     ]
     yield "README.md", "\n".join([*head, *rows, ""])
     for name, each in CATALOGUE.items():
@@ -49,6 +55,9 @@ def page(kind: NodeType) -> Iterator[str]:
         yield from (about, "")
     yield f"{KINDS[kind.kind]} Outcomes that its edges may name: {outcomes(kind)}."
     schema = kind.config.model_json_schema()
+    for number, example in enumerate(kind.examples):
+        heading = ("", "## Examples") if number == 0 else ()
+        yield from (*heading, "", "```json", json.dumps(example, indent=2, ensure_ascii=False), "```")
     if schema.get("properties"):
         yield from ("", "## Configuration", "")
         yield from table(schema, schema["properties"], spellings(kind))
