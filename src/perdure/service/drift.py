@@ -15,7 +15,7 @@ from typing import Any
 
 from perdure.dialects.drift.context import Names, context_of
 from perdure.engine import Engine
-from perdure.errors import InvalidInput, NotFound, TooSlow
+from perdure.errors import InvalidInput, KeyReused, NotFound, TooSlow
 from perdure.kernel.state import Activation, RunState
 from perdure.model import events as e
 from perdure.model.statuses import Phase, Status
@@ -24,7 +24,7 @@ from perdure.ports.runs import RunFilter
 from perdure.ports.store import Store
 from perdure.service.on_demand import NodeResult
 from perdure.service.runs import RunService, RunView
-from perdure.service.selection import SelectionService
+from perdure.service.selection import Chosen, SelectionService
 from perdure.service.tasks import TaskService
 
 PATIENCE = 5.0
@@ -79,20 +79,9 @@ class DriftService:
         params = given.get("params") or {}
         issue = (given.get("issueDetail") or {}).get("issueId")
         chosen = await self._selection.select(namespace, issue, params, given.get("customer"))
-        id = given.get("workflowId") or await self._new_id()
         input = {name: given[name] for name in _CARRIED if given.get(name) is not None}
-        input |= {"workflowId": id, "params": params, "threadContext": thread}
-        version: Any = chosen.version
-        run = await self._runs.start(
-            namespace,
-            chosen.definition,
-            input,
-            key=f"drift/{id}",
-            version=None if version == "ACTIVE" else version,
-            thread=thread,
-            trigger="drift",
-            attributes=chosen.attributes(),
-        )
+        input |= {"params": params, "threadContext": thread}
+        run = await self._begun(namespace, chosen, given.get("workflowId"), input, thread)
         if wait is not None:
             await self._settled(namespace, run, wait)
         return _response(await self._told(namespace, run))
@@ -158,6 +147,31 @@ class DriftService:
         if head is None or head.namespace != namespace:
             raise NotFound(f"there is no workflow {workflow!r}", namespace=namespace)
         return head.run
+
+    async def _begun(
+        self, namespace: str, chosen: Chosen, workflow: str | None, input: dict[str, Any], thread: dict[str, Any]
+    ) -> str:
+        """An id that is made here is tried again where there happens to be one like it."""
+        version: Any = None if chosen.version == "ACTIVE" else chosen.version
+        while True:
+            id = workflow or await self._new_id()
+            try:
+                started = await self._engine.begin(
+                    namespace,
+                    check_name(chosen.definition, "/params/workflowId"),
+                    {"workflowId": id, **input},
+                    key=f"drift/{id}",
+                    version=version,
+                    thread=thread,
+                    trigger="drift",
+                    attributes=chosen.attributes(),
+                )
+            except KeyReused:
+                if workflow is not None:
+                    raise
+            else:
+                if workflow is not None or not started.existed:
+                    return started.run
 
     # -- what they are told ----------------------------------------------------------------------------
 

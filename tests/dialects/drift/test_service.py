@@ -91,6 +91,28 @@ async def test_an_id_of_the_clients_own_names_one_run(world: World) -> None:
 
 
 @on_every_store
+async def test_an_id_that_there_happens_to_be_is_not_given_twice(world: World) -> None:
+    class Loaded:
+        """Dice that show the same number twice."""
+
+        def __init__(self) -> None:
+            self.thrown = [7, 7, 7, 8]
+
+        def randrange(self, sides: int) -> int:
+            return self.thrown.pop(0)
+
+    async with world.app() as app:
+        await app.deploy(REFUND)
+        await app.selection.save("default", RULES)
+        app.drift._chance = Loaded()  # type: ignore[assignment]
+        begin = world.clock.now() // 1000
+        told = [await app.drift.start("default", REQUEST, HEADERS, wait=None) for _ in range(2)]
+        if world.clock.now() // 1000 == begin:
+            assert told[0]["workflowId"] != told[1]["workflowId"]
+        assert len(await app.list_runs(definition="refund")) == 2
+
+
+@on_every_store
 async def test_what_a_start_lacks_is_told(world: World) -> None:
     async with world.app() as app:
         with pytest.raises(NotFound):
