@@ -155,3 +155,7 @@ def test_loops_deeper_than_five_are_refused() -> None:
 def test_a_large_graph_is_checked_in_reasonable_time() -> None:
     many = [node("json", {"data": number}, f"j{number}") for number in range(3_000)]
     assert told(row(*many)) == []
+
+
+def test_more_loops_than_anybody_draws_are_refused_before_anything_is_made_of_them() -> None:
+    assert told(row(*(node("loop", {}, f"loop-{number}") for number in range(5_000)))) == [("LIMIT_NODES", "/nodes")]

@@ -49,6 +49,8 @@ class Bodies:
         for id in self.order:
             if self._nodes[id].type in LOOPS:
                 self._inside[id] = self._members(id)
+        every = self._inside.values()
+        self._depths = {loop: sum(loop in inside for inside in every) for loop in self._inside}
         self.parent: dict[str, str | None] = {id: self._owner(id) for id in self.order}
         self.plain: list[Edge] = []
         self.entries: list[Entry] = []
@@ -127,9 +129,7 @@ class Bodies:
     def _owner(self, id: str) -> str | None:
         """The innermost loop around a node."""
         around = [loop for loop, inside in self._inside.items() if id in inside]
-        if not around:
-            return None
-        return max(around, key=lambda loop: sum(loop in self._inside[other] for other in around))
+        return max(around, key=self._depths.__getitem__, default=None)
 
     def _settle_ends(self) -> None:
         """An end does nothing of its own, so one that several ways of different depth lead to belongs to the

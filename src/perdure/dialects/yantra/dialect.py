@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from perdure.dialects.yantra.drawing import CONDITIONAL, graph_of
+from perdure.dialects.yantra.drawing import CONDITIONAL, Drawing, graph_of
 from perdure.dialects.yantra.signs import KIND, is_yantra
 from perdure.dialects.yantra.translation import Translation
 from perdure.dialects.yantra.triggers import trigger_problems
@@ -48,19 +48,20 @@ class Yantra:
             check_json(document)
         except InvalidInput as fault:
             return [Problem("VALUE_INVALID", fault.pointer or "", fault.message, expected=fault.expected)]
-        translation = Translation(document)
+        drawing = Drawing(document)
+        if not drawing.nodes or any(each.code.startswith("LIMIT_") for each in drawing.problems):
+            return in_order(drawing.problems)  # the rest would take its time, or say nothing
+        translation = Translation(drawing)
         problems = [*translation.problems, *trigger_problems(document)]
         told = {problem.pointer for problem in problems if problem.is_error}
-        is_whole = bool(translation.drawing.nodes) and not any(each.code.startswith("LIMIT_") for each in problems)
-        if is_whole:
-            for problem in validate_flow(translation.flow, catalogue, translation.names)[1]:
-                place = translation.pointer(problem.pointer)
-                if problem.code not in _NO_CONCERN and place not in told:
-                    problems.append(msgspec.structs.replace(problem, pointer=place))
+        for problem in validate_flow(translation.flow, catalogue, translation.names)[1]:
+            place = translation.pointer(problem.pointer)
+            if problem.code not in _NO_CONCERN and place not in told:
+                problems.append(msgspec.structs.replace(problem, pointer=place))
         return in_order(problems)
 
     def compile(self, document: Any, catalogue: Catalogue) -> Graph:
-        translation = Translation(document)
+        translation = Translation(Drawing(document))
         return compile_flow(FlowDocument.model_validate(translation.flow), catalogue, translation.names)
 
     def semantic(self, document: Json) -> Json:

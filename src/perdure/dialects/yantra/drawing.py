@@ -18,7 +18,7 @@ TYPES = (
 )  # fmt: skip
 LOOPS = (LOOP, ACCUMULATOR)
 LONGEST_ID = 256
-MAX_LOOPS = 500
+MAX_LOOPS = 200
 
 
 class Node(NamedTuple):

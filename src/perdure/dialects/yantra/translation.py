@@ -36,8 +36,8 @@ class Place(NamedTuple):
 class Translation:
     """Made of any document; where it has mistakes, `problems` tell them and the flow has something harmless there."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
-        self.drawing = Drawing(document)
+    def __init__(self, drawing: Drawing) -> None:
+        self.drawing = drawing
         self.problems: list[Problem] = list(self.drawing.problems)
         nodes = self.drawing.nodes
         self.ids = {id: legal_id(id) for id in nodes}
