@@ -546,3 +546,24 @@ async def test_e17_a_script_may_name_the_next_state_and_an_unknown_one_fails(sta
         assert await ended(app, document, {"params": {"way": "b"}}) == {"comment": "came"}
         found = await failure(await begun(app, document, {"params": {"way": "nowhere"}}))
         assert found["code"] == "BRANCH_NO_WAY"
+
+
+@pytest.mark.parametrize("status", [static("COMPLETED"), script("return 'COMPLETED'")])
+@on_stage
+async def test_an_instruction_that_says_completed_ends_the_run_with_its_view(stage: Stage, status: Doc) -> None:
+    ask = good("INSTRUCTION", workflowStatus={"attribute": status}, disposition="SHOWN")
+    document = workflow({"a": state(ask, nextNode=None)})
+    async with stage.app() as app:
+        found = await ended(app, document)
+        assert (found["workflowStatus"], found["disposition"]) == ("COMPLETED", "SHOWN")
+        assert found["view"]["inputOptions"][0]["id"] == "why"
+
+
+@on_stage
+async def test_empty_parts_of_a_call_are_not_sent(stage: Stage) -> None:
+    node = calling(headers=static("", "MAP"), queryParams=static(""), body=script("return null"))
+    async with incidents() as server, stage.app() as app:
+        await app.lookups.put("default", {"ims.vip": server.host})
+        found = await ended(app, workflow({"a": state(node, parameters={"id": 5})}))
+        assert found == server.answer
+        assert (server.asked[0].path_qs, server.bodies) == ("/incidents/5", [""])

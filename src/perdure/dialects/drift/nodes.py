@@ -57,8 +57,9 @@ def _http(state: State, definition: dict[str, Any], ids: Mapping[str, str]) -> M
             config[ours] = parts[field]
             made.places[f"/{ours}"] = pointed(place, field)
     for field, ours in (("url", "url"), ("headers", "headers"), ("queryParams", "query"), ("body", "body")):
-        if parts.get(field) is not None:
-            made.put(ours, detail(parts[field], pointed(place, field), structured=field != "body"))
+        found = detail(parts.get(field), pointed(place, field), structured=field != "body")
+        if found.is_script or found.value not in (None, ""):
+            made.put(ours, found)
     _transform(made, state, definition)
     return made
 
@@ -136,7 +137,7 @@ def _instruction(state: State, definition: dict[str, Any], ids: Mapping[str, str
     for field in ("disposition", "workflowStatus", "layoutId"):
         if definition.get(field) is not None:
             made.put(field, detail(*attribute_in(definition, field, state.inside())))
-    if state.raw.get("end") is True:
+    if state.is_end:
         made.config["wait"] = False
     return made
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from perdure.dialects.drift import words
-from perdure.dialects.drift.node_definitions import version_of
+from perdure.dialects.drift.details import detail
+from perdure.dialects.drift.node_definitions import attribute_in, version_of
 from perdure.model.problems import pointed
+
+_COMPLETED = re.compile(r"\s*(?:return\s*)?['\"]?COMPLETED['\"]?\s*;?\s*")
 
 
 class Way(NamedTuple):
@@ -49,10 +53,22 @@ class State:
         return self.key
 
     @property
+    def is_end(self) -> bool:
+        """It says so, or is one by its type; or it is an INSTRUCTION that says that the run has completed with it."""
+        if self.raw.get("end") is True or self.type in (words.SUCCESS, words.FAILURE):
+            return True
+        return self.type == words.INSTRUCTION and _COMPLETED.fullmatch(self._status()) is not None
+
+    def _status(self) -> str:
+        value, place = attribute_in(self.definition or {}, "workflowStatus", "")
+        found = detail(value, place)
+        return found.script if found.script is not None else str(found.value)
+
+    @property
     def next(self) -> str | None:
         """The state behind it; None at an end."""
         following = self.raw.get("nextNode")
-        if self.raw.get("end") is True or self.type in (words.SUCCESS, words.FAILURE):
+        if self.is_end:
             return None
         return following if isinstance(following, str) and following else None
 
@@ -123,7 +139,7 @@ class Sheet:
 
     def followers(self, state: State) -> list[State]:
         """Where the token may go from here. A state that is an end leads nowhere; a BRANCH only where it says."""
-        if state.raw.get("end") is True or state.type in (words.SUCCESS, words.FAILURE):
+        if state.is_end:
             return []
         if state.chooses_freely:
             return list(self.states.values())
