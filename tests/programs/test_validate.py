@@ -179,6 +179,9 @@ WRONG: list[tuple[str, str, Doc]] = [
     ("NODE_REFERENCE_UNKNOWN", "/nodes/1/condition", flow(step("a", condition="nodes.b.output"))),
     ("NODE_REFERENCE_HIDDEN", "/nodes/3/condition",
      flow(loop("l"), step("b", parent="l"), step("c", condition="nodes.b.output"))),
+    ("SCRIPT_NAME", "/nodes/1/config/script", flow(node("script", {"script": "return imput.x"}))),
+    ("LIFECYCLE_UNAVAILABLE", "/nodes/1/type",
+     flow(node("lifecycle-trigger", {"definition": "order", "instance": "7", "trigger": "pay"}))),
     # -- the document
     ("BAD_CRON", "/schedule", flow(schedule="0 0 30 2 *")),
     ("BAD_CRON", "/schedule", flow(schedule="*/0 * * * *")),
