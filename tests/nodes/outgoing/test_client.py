@@ -369,7 +369,7 @@ async def test_the_limit_counts_what_is_decoded(coding: str, size: int, server: 
         ("br", b"x"),
         ("zstd", b"x"),
         ("gzip", b"not gzip"),
-        ("gzip", gzip.compress(b"x" * 100)[:20]),
+        ("gzip", gzip.compress(b"x" * 100, mtime=0)[:20]),
         ("gzip, gzip", b"x"),
     ],
 )
