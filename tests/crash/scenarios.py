@@ -196,6 +196,33 @@ SCENARIOS = [
         output={"did": "b"},
     ),
     Scenario(
+        "handlers",
+        [
+            flow(
+                "main",
+                [
+                    {"id": "slow", "type": "rate-limit", "config": {"key": "k", "rate": 1, "period": 0.03}},
+                    {"id": "check", "type": "processor", "config": {"processor": "act"}},
+                    step("kept", cache={"ttl": "1h", "key": "same"}),
+                    step("again", cache={"ttl": "1h"}),
+                    {"id": "table", "type": "json_to_csv", "config": {"data": [{"a": 1}], "outputFormat": "blob"}},
+                    {"id": "way", "type": "branch", "config": {"choices": [{"when": "input.n == 1", "next": "one"}]}},
+                    step("one"),
+                ],
+                "start slow",
+                "slow check",
+                "check kept next",
+                "kept again",
+                "again table",
+                "table way",
+                "way one one",
+            )
+        ],
+        started({"n": 1}),
+        effects=4,
+        output={"did": "one"},
+    ),
+    Scenario(
         "branch",
         [
             flow(
