@@ -47,7 +47,7 @@ async def perform(pattern: Pattern, scenario: Scenario) -> tuple[PureRun, str]:
         with contextlib.suppress(PerdureError):  # raised where the run did not complete
             await started.result()
         history = await started.history()
-        replayed = PureRun(started.id, id, app._compile(version))
+        replayed = PureRun(started.id, id, (await app.library.get("default", id, version.version)).kernel)
         for recorded in history:
             at = BEGIN + round((recorded.at - history[0].at) / MILLISECOND) * MILLISECOND
             replayed.turns.append((at, [recorded.event]))

@@ -61,6 +61,8 @@ CONFIGS: dict[str, list[dict[str, Any]]] = {
     "sub-flow": [{"definition": "other"}],
     "continue-as-new": [{}, {"input": {"page": "${input.page + 1}"}}],
 }
+for _name, _type in CATALOGUE.items():
+    CONFIGS.setdefault(_name, [*_type.examples, {}])
 
 
 def random_flow(seed: int) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How long a step that gets its last chance is watched before the next one gets its."""
     slots: int = 1_000
     """Handlers executing at once on the loop."""
-    threads: int = min(32, 4 + (os.cpu_count() or 1))
+    threads: int = msgspec.field(default_factory=lambda: min(32, 4 + (os.cpu_count() or 1)))
     """Blocking handlers executing at once."""
     stop_grace: float = 5.0
     """How long a handler that was told to stop may take before its outcome counts as unknown."""

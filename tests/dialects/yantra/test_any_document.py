@@ -95,7 +95,7 @@ def broken(draw: st.DrawFn) -> Any:
         holder, key = draw(st.sampled_from(places))
         match draw(st.integers(0, 3)):
             case 0:
-                holder[key] = draw(odd)
+                holder[key] = copy.deepcopy(draw(odd))
             case 1:
                 del holder[key]
             case 2 if isinstance(holder, list):
