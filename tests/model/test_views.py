@@ -149,7 +149,7 @@ def test_dynamic_values_are_taken_from_their_place() -> None:
     [
         ("text", "/inputOptions"),
         ([{"description": "no id"}], "/inputOptions/0"),
-        ([{"id": "a", "description": 3}], "/inputOptions/0/description"),
+        ([{"id": "a", "description": [3]}], "/inputOptions/0/description"),
         ([{"id": "a"}, {"id": "a"}], "/inputOptions/1/id"),
         ([{"id": str(n)} for n in range(MOST_OPTIONS + 1)], "/inputOptions"),
         ([{"id": "a", "tags": ["ui.button"]}], "/inputOptions/0/tags"),

@@ -168,13 +168,18 @@ def test_messages() -> None:
         MessagePublished("plain", {"id": 7, "state": "paid"}, None),
     ]
     assert result.output == {"id": 7, "state": "paid"}
-    assert failure(node("publish", {"type": "${input.t}"}), input={"t": 5}).code == "MESSAGE_INVALID"
+    assert failure(node("publish", {"type": "${input.t}"}), input={"t": [5]}).code == "MESSAGE_INVALID"
 
 
 @pytest.mark.parametrize("field", ["type", "key"])
 def test_a_message_whose_type_or_key_not_every_store_can_keep_is_not_published(field: str) -> None:
     config = {"type": "t", field: "${base64_decode('AA==')}"}
     assert failure(node("publish", config)).code == "MESSAGE_INVALID"
+
+
+def test_the_type_of_a_message_may_be_a_number() -> None:
+    result = run(node("publish", {"type": "${input.t}", "key": "${input.k}"}), input={"t": 5, "k": True})
+    assert [(message.type, message.key) for message in result.messages] == [("5", "true")]
 
 
 def test_a_message_of_a_completion_node_is_published_too() -> None:

@@ -304,7 +304,7 @@ def test_nobody_comes_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "input"), [({"event": "${input.x}"}, {"x": 5}), ({"event": "e", "key": "${input.x}"}, {"x": None})]
+    ("config", "input"), [({"event": "${input.x}"}, {"x": [5]}), ({"event": "e", "key": "${input.x}"}, {"x": None})]
 )
 def test_a_computed_name_that_is_none(config: Doc, input: Any) -> None:
     assert failure(node("wait-for-event", config), input=input).code == "EVENT_INVALID"

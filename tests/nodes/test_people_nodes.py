@@ -49,6 +49,29 @@ def test_templates_are_resolved_everywhere_in_the_widgets() -> None:
     assert made["instructions"][0]["templateVariables"] == {"n": 7, "whole": {"n": 7}}
 
 
+def test_a_number_in_the_place_of_a_text_is_written_as_text() -> None:
+    option = {
+        "id": "{{input.x}}",
+        "description": "{{input.x}}",
+        "possibleValues": [{"displayValue": "${input.yes}", "value": "${input.yes}"}],
+        "instructions": [{"templateId": "${input.x}", "templateVariables": {"n": "${input.x}"}}],
+    }
+    dynamic = {"id": "b", "possibleDynamicValues": "found"}
+    given = {"x": 5, "yes": True, "found": [{"displayValue": 1.5, "value": 1.5}, False]}
+    _, run = asked({"inputOptions": [option, dynamic]}, input=given)
+    (opened,) = run.of(TaskOpened)
+    first, second = opened.view["inputOptions"]
+    assert (first["id"], first["description"]) == ("5", "5")
+    assert first["possibleValues"] == [{"displayValue": "true", "value": True}]
+    assert first["instructions"] == [{"templateId": "5", "templateVariables": {"n": 5}}]
+    assert [each["displayValue"] for each in second["possibleValues"]] == ["1.5", "false"]
+
+
+def test_an_object_in_the_place_of_a_text_is_refused() -> None:
+    found = failure(node("instruction", {"inputOptions": [{"id": "a", "description": "${input}"}]}), input={"x": 5})
+    assert (found.code, found.details["pointer"]) == ("VIEW_INVALID", "/inputOptions/0/description")
+
+
 def test_values_may_stand_in_the_data() -> None:
     option = {"id": "slot", "tags": {"values": ["ui.dropdown"]}, "possibleDynamicValues": "calendar.free"}
     runner, run = asked({"inputOptions": [option]}, input={"calendar": {"free": ["9:00", "10:00"]}})

@@ -109,12 +109,19 @@ async def test_values_alarm_nobody() -> None:
     assert body["blocks"][2]["fields"][0]["text"] == "<@U1><&lt;x&gt;>"
 
 
+async def test_a_channel_may_be_a_number() -> None:
+    async with WebServer() as server, slack(server) as app:
+        server.answer(PATH, "ok")
+        await post(app, {"channel": "${input.c}", "text": "${input.ok}"}, {"c": 5, "ok": True})
+    assert server.asked[0].json() == {"channel": "5", "text": "true"}
+
+
 async def test_blocks_may_be_computed() -> None:
     async with WebServer() as server, slack(server) as app:
         server.answer(PATH, "ok")
         await post(app, {"text": None, "blocks": "${input.blocks}"}, {"blocks": [{"type": "divider"}]})
         assert (await failing(app, {"blocks": "${input.blocks}"}, {"blocks": "x"}))["code"] == "SLACK_INVALID"
-        assert (await failing(app, {"channel": "${input.c}"}, {"c": 5}))["code"] == "SLACK_INVALID"
+        assert (await failing(app, {"channel": "${input.c}"}, {"c": [5]}))["code"] == "SLACK_INVALID"
         assert (await failing(app, {"text": "${'x' * 50000}"}, None))["code"] == "SLACK_INVALID"
     assert server.asked[0].json() == {"blocks": [{"type": "divider"}]}
 

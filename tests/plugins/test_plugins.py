@@ -139,6 +139,14 @@ async def test_its_configuration_is_checked_at_save(site: Site, config: Any, pla
         assert f"/nodes/1/config{place}" in [each["pointer"] for each in refused.value.problems]
 
 
+async def test_a_number_for_a_text_of_its_own_is_written_as_text(site: Site) -> None:
+    site.install("acme-sms", SMS, {"sms": "sms"})
+    async with Perdure.open("memory://") as app:
+        await app.deploy(flow({"to": "${input.number}", "text": "${input.urgent}"}), id="flow")
+        await (await app.start("flow", {"number": 7, "urgent": True})).result()
+        assert [sent[1:] for sent in importlib.import_module("acme_sms").SENT] == [("7", "true")]
+
+
 async def test_what_templates_give_is_checked_before_the_handler_runs(site: Site) -> None:
     site.install("acme-sms", SMS, {"sms": "sms"})
     async with Perdure.open("memory://") as app:

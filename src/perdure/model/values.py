@@ -98,6 +98,14 @@ def decode_json(data: bytes | str) -> Json:
         raise InvalidInput(f"not JSON: {problem}") from problem
 
 
+def text_of(value: Json) -> Json:
+    """What was computed for a field that is text: a number or a truth value is written as JSON has it, as inside of a
+    longer text. Anything else stays what it is, and the field says whether it will do."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, int | float) else value
+
+
 def digest(data: bytes) -> str:
     """The name of a piece of content."""
     return hashlib.sha256(data).hexdigest()

@@ -12,7 +12,7 @@ from typing import Any
 
 from perdure.errors import InvalidInput
 from perdure.model.schemas import Schema
-from perdure.model.values import Json
+from perdure.model.values import Json, text_of
 
 MOST_OPTIONS = 500
 MOST_VALUES = 5_000
@@ -111,7 +111,7 @@ def built_view(options: Json, layout: str | None, look_up: Callable[[str], Json]
     if not isinstance(options, list):
         raise InvalidInput("the options of a view are no list", pointer="/inputOptions", expected="a list of options")
     view: dict[str, Any] = {"layoutId": layout} if layout is not None else {}
-    view["inputOptions"] = [made for option in options for made in _dynamic(_without_nulls(option), look_up)]
+    view["inputOptions"] = [made for option in options for made in _dynamic(_written(option), look_up)]
     misfit = _schema().first_misfit(view)
     if misfit is not None:
         raise InvalidInput(f"this is no view: {misfit.message}", pointer=misfit.path, expected="what its schema allows")
@@ -130,21 +130,40 @@ def _dynamic(option: Json, look_up: Callable[[str], Json]) -> Iterator[Json]:
     if not isinstance(found, list):
         found = []
     if any(isinstance(each, dict) and "id" in each and "value" not in each for each in found):
-        yield from (_without_nulls(each) for each in found)
+        yield from (_written(each) for each in found)
     elif found or "possibleValues" in kept or len(kept) > 1:
-        values = [each if isinstance(each, dict) else {"displayValue": _shown(each), "value": each} for each in found]
+        values = [_value(each) for each in found]
         yield {**kept, "possibleValues": values or kept.get("possibleValues", [])}
 
 
-def _shown(value: Json) -> str:
-    return value if isinstance(value, str) else str(value)
+def _value(each: Json) -> Json:
+    """One of `possibleValues`, of what stands in the data."""
+    return _texts(each) if isinstance(each, dict) else {"displayValue": str(text_of(each)), "value": each}
 
 
-def _without_nulls(option: Json) -> Json:
-    """Fields that are null are as good as not there."""
-    if not isinstance(option, dict):
-        return option
-    return {name: value for name, value in option.items() if value is not None}
+_TEXTS = frozenset({"id", "parentId", "description", "displayValue", "templateId"})
+
+
+def _written(part: Json) -> Json:
+    """Fields that are null are as good as not there; numbers that were computed for texts are written as text."""
+    if not isinstance(part, dict):
+        return part
+    return _texts({name: value for name, value in part.items() if value is not None})
+
+
+def _texts(part: Json) -> Json:
+    if not isinstance(part, dict):
+        return part
+    made = {name: text_of(value) if name in _TEXTS else value for name, value in part.items()}
+    for name in ("possibleValues", "instructions"):
+        if isinstance(made.get(name), list):
+            made[name] = [_texts(each) for each in made[name]]
+    if isinstance(dependent := made.get("possibleDependentValues"), dict):
+        made["possibleDependentValues"] = {value: _texts(each) for value, each in dependent.items()}
+    tags = made.get("tags")
+    if isinstance(tags, dict) and isinstance(tags.get("values"), list):
+        made["tags"] = {**tags, "values": [text_of(each) for each in tags["values"]]}
+    return made
 
 
 def _refuse_twins(options: list[dict[str, Any]]) -> None:

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from perdure.errors import InvalidInput
 from perdure.expressions import Template
+from perdure.model.values import text_of
 from perdure.model.views import built_view
 from perdure.nodes.asking import Asking, AskingConfig, ask, asking, outcomes_of
 from perdure.nodes.config import NodeConfig, TemplateText, template
@@ -126,7 +127,7 @@ def _comment(prepared: Prepared) -> list[dict[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)
+    return str(text_of(value))
 
 
 def outcomes(config: ApprovalConfig) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
 
 from perdure.errors import PerdureError
 from perdure.expressions import Expression, Path, Template, compile_expression, compile_template
 from perdure.model.times import parse_duration
+from perdure.model.values import text_of
 from perdure.programs.flow.fields import EXPRESSION, PATH, TEMPLATE
 from perdure.programs.flow.graph import bare
 from perdure.programs.flow.names import ENVIRONMENT_NAMES
@@ -49,9 +50,17 @@ def _variable(name: str) -> str:
     return name
 
 
+COMPUTED = "computed"
+"""The context of validating a configuration in which values stand in the place of templates."""
+
+
+def _computed_text(value: Any, info: ValidationInfo) -> Any:
+    return text_of(value) if info.context == COMPUTED else value
+
+
 ExpressionText = Annotated[str, EXPRESSION, Field(min_length=1, max_length=8192)]
 TemplateValue = Annotated[Any, TEMPLATE]
-TemplateText = Annotated[str, TEMPLATE, Field(min_length=1)]
+TemplateText = Annotated[str, BeforeValidator(_computed_text), TEMPLATE, Field(min_length=1)]
 PathText = Annotated[str, AfterValidator(_path), PATH]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64), AfterValidator(_variable)]
 

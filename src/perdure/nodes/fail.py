@@ -7,6 +7,7 @@ from pydantic import Field
 
 from perdure.expressions import Template
 from perdure.model.failures import Failure
+from perdure.model.values import text_of
 from perdure.nodes.config import NodeConfig, TemplateText, TemplateValue, template
 from perdure.programs.flow.nodetypes import Directive, NodeType, Plan, Refuse
 
@@ -47,7 +48,7 @@ def prepare(config: FailConfig) -> Prepared:
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
-    code, message = moment.resolve(prepared.code), moment.resolve(prepared.message)
+    code, message = (text_of(moment.resolve(each)) for each in (prepared.code, prepared.message))
     details = moment.resolve(prepared.details)
     if details is not None and not isinstance(details, dict):
         details = {"value": details}

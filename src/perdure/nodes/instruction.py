@@ -19,7 +19,7 @@ from perdure.engine.handlers import ActivationError, Result
 from perdure.errors import InvalidInput, PerdureError
 from perdure.expressions import MISSING, Path, Template
 from perdure.model.failures import Failure
-from perdure.model.values import Json
+from perdure.model.values import Json, text_of
 from perdure.model.views import MOST_OPTIONS, built_view
 from perdure.model.waits import Ask
 from perdure.nodes.asking import Asking, AskingConfig, ask, asking, outcomes_of
@@ -146,7 +146,7 @@ def shown(task: Ask, texts: dict[str, Any], wait: bool) -> Ask | Result:
 
 
 def _text(value: Json) -> str:
-    return value if isinstance(value, str) else str(value)
+    return str(text_of(value))
 
 
 def invalid(problem: InvalidInput) -> Failure:

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from perdure.expressions import DEFAULT_LIMITS, Escape, Template, compile_template
 from perdure.expressions.gotemplate import GoTemplate, compile_go_template, is_go_template
-from perdure.model.values import Json
+from perdure.model.values import Json, text_of
 from perdure.programs.flow.fields import LETTER
 from perdure.programs.flow.nodetypes import Plan
 
@@ -36,7 +36,7 @@ class Letter(msgspec.Struct, frozen=True):
         """`more`: further names, which come before all others."""
         if isinstance(self.template, GoTemplate):
             return moment.render(self.template, {**root(moment, self.template.reads), **(more or {})})
-        return str(moment.resolve(self.template, more))
+        return str(text_of(moment.resolve(self.template, more)))
 
 
 def letter(source: str, escape: Escape = "none") -> Letter:

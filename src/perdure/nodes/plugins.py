@@ -38,6 +38,7 @@ from perdure.errors import SettingsInvalid
 from perdure.expressions import Expression, Template
 from perdure.nodes.catalogue import CATALOGUE
 from perdure.nodes.config import (
+    COMPUTED,
     DynamicDuration,
     ExpressionText,
     NodeConfig,
@@ -173,7 +174,7 @@ def _validated(model: type[NodeConfig], raw: Any) -> NodeConfig:
     checked = raw
     for place, _ in values:
         checked = _put(checked, place, "null")
-    config: Any = model.model_validate(checked)
+    config: Any = model.model_validate(checked, context=COMPUTED)
     for place, value in values:
         config = _put(config, place, value)
     return config  # type: ignore[no-any-return]

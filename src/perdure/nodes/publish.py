@@ -7,6 +7,7 @@ from pydantic import Field
 
 from perdure.expressions import Template
 from perdure.model.failures import Failure
+from perdure.model.values import text_of
 from perdure.nodes.config import NodeConfig, TemplateText, TemplateValue, input_or, template
 from perdure.programs.flow.nodetypes import Directive, Done, Message, NodeType, Plan, Refuse
 
@@ -35,10 +36,10 @@ def prepare(config: PublishConfig) -> Prepared:
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
-    type = moment.resolve(prepared.type)
+    type = text_of(moment.resolve(prepared.type))
     if not isinstance(type, str) or not type:
         return Refuse(Failure("MESSAGE_INVALID", "the type of a message is text"))
-    key = moment.resolve(prepared.key) if prepared.key is not None else None
+    key = text_of(moment.resolve(prepared.key)) if prepared.key is not None else None
     if key is not None and not isinstance(key, str):
         key = str(key)
     if "\0" in type or "\0" in (key or ""):

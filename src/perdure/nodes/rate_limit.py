@@ -21,7 +21,7 @@ from perdure.errors import StoreUnavailable
 from perdure.expressions import Template
 from perdure.model.failures import Failure
 from perdure.model.times import Duration, iso, parse_duration
-from perdure.model.values import digest
+from perdure.model.values import digest, text_of
 from perdure.nodes.config import DynamicDuration, NodeConfig, TemplateText, has_placeholder, micros_of, template
 from perdure.nodes.inputs import carried
 from perdure.ports.cells import ABSENT
@@ -93,7 +93,7 @@ def plan(prepared: Prepared, moment: Plan) -> Directive:
     try:
         rate = _count(moment.resolve(prepared.rate))
         burst = _count(moment.resolve(prepared.burst)) if prepared.burst is not None else rate
-        key = moment.resolve(prepared.key)
+        key = text_of(moment.resolve(prepared.key))
         if key is None or isinstance(key, dict | list) or key == "":
             raise ValueError("the key is text, and not empty")
         max_wait = micros_of(moment.resolve(prepared.max_wait)) if prepared.max_wait is not None else None

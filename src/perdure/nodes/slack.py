@@ -25,7 +25,7 @@ from perdure.expressions import Template
 from perdure.expressions.gotemplate import is_go_template
 from perdure.model.failures import Failure
 from perdure.model.policies import Retry
-from perdure.model.values import Json, decode_json, encode_json
+from perdure.model.values import Json, decode_json, encode_json, text_of
 from perdure.nodes.config import NodeConfig, TemplateValue, has_placeholder, template
 from perdure.nodes.email import RETRIES, outbox_retry
 from perdure.nodes.letters import Letter, LetterText, letter
@@ -211,7 +211,7 @@ def plan(prepared: Prepared, moment: Plan) -> Directive:
         if not isinstance(body[name], list):
             return _unfit(f"`{name}` is no list")
     for name, each in prepared.plain.items():
-        value = moment.resolve(each)
+        value = text_of(moment.resolve(each))
         if value is not None and not isinstance(value, str):
             return _unfit(f"`{name}` is no text")
         if value:

@@ -10,6 +10,7 @@ from pydantic import Field
 from perdure.expressions import Template
 from perdure.model.failures import Failure
 from perdure.model.references import Word
+from perdure.model.values import text_of
 from perdure.nodes.config import NodeConfig, TemplateText, TemplateValue, input_or, template
 from perdure.programs.flow.nodetypes import Call, Directive, NodeType, Plan, Refuse
 
@@ -52,7 +53,7 @@ def prepare(config: SubFlowConfig) -> Prepared:
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
-    definition = moment.resolve(prepared.definition)
+    definition = text_of(moment.resolve(prepared.definition))
     if not isinstance(definition, str) or not definition:
         return Refuse(Failure("DEFINITION_INVALID", "the id of a definition is text"))
     input = input_or(prepared.input, moment)

@@ -15,7 +15,7 @@ from perdure.errors import ExpressionError
 from perdure.expressions import Expression, Template, compile_expression
 from perdure.model.event_signals import event_signal
 from perdure.model.failures import Failure
-from perdure.model.values import Json
+from perdure.model.values import Json, text_of
 from perdure.nodes.config import DynamicDuration, NodeConfig, TemplateText, micros_of, template
 from perdure.programs.flow.fields import Kind, Written
 from perdure.programs.flow.graph import bare
@@ -70,10 +70,8 @@ def prepare(config: WaitForEventConfig) -> Prepared:
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
-    event: Any = moment.resolve(prepared.event)
-    key: Any = moment.resolve(prepared.key) if prepared.key is not None else None
-    if isinstance(key, int) and not isinstance(key, bool):
-        key = str(key)
+    event: Any = text_of(moment.resolve(prepared.event))
+    key: Any = text_of(moment.resolve(prepared.key)) if prepared.key is not None else None
     if not isinstance(event, str) or not 0 < len(event) <= LONGEST:
         return Refuse(Failure("EVENT_INVALID", f"the type of an event is text of 1 to {LONGEST} characters"))
     if prepared.key is not None and (not isinstance(key, str) or not key):

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field
 
 from perdure.expressions import Template
 from perdure.model.failures import Failure
+from perdure.model.values import text_of
 from perdure.nodes.config import DynamicDuration, NodeConfig, TemplateText, micros_of, template
 from perdure.programs.flow.nodetypes import AwaitSignal, Directive, NodeType, Plan, Refuse, Waits
 
@@ -48,9 +49,7 @@ def prepare(config: WaitForSignalConfig) -> Prepared:
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:
-    name: Any = moment.resolve(prepared.name)
-    if isinstance(name, int) and not isinstance(name, bool):
-        name = str(name)
+    name: Any = text_of(moment.resolve(prepared.name))
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
         return Refuse(Failure("SIGNAL_NAME_INVALID", f"a signal's name is text of 1 to {LONGEST_NAME} characters"))
     if prepared.timeout is None:
