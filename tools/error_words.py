@@ -421,6 +421,10 @@ PROBLEMS: dict[str, Words] = {
         "A stored node definition or script that the document uses is not there, or has no such version.",
         "Save and publish it first, or correct the name or the version.",
     ),
+    "PROBLEMS_MORE": (
+        "A document has more problems than are told at once; the first thousand are.",
+        "Mend these, and ask again.",
+    ),
     "PART_DEPTH": ("Stored parts use one another in a circle, or too deep.", "Break the circle."),
     "PART_NOT_CHECKED": (
         "A stored part cannot be looked at where the document is checked; a warning.",

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from perdure.engine.linking import STALE_AFTER, Linker, Links
+from perdure.engine.offloop import off_loop
 from perdure.errors import NotFound, NotInstalled
 from perdure.kernel.kernel import Kernel
 from perdure.model.references import FLOW, WORDS, Reference
@@ -181,7 +182,7 @@ class Library:
             if (found := _look(self._editions, key)) is not None:
                 return found
             if not self.links.uses_parts(version.kind, version.document):
-                return self._ready(self._editions, key, as_it_is(version))
+                return await self._ready(self._editions, key, as_it_is(version))
         before = self._active.get(key[:2]) or self._current.get(key)
         if (
             pins is None
@@ -193,8 +194,8 @@ class Library:
             return msgspec.structs.replace(before, revision=None, until=asked + STALE_AFTER)
         linked = await self.links.link_now(version, pins)
         if linked.pins is None:
-            return self._ready(self._editions, key, linked)
-        edition = self._ready(self._pinned, (*key, _sorted(linked.pins)), linked)
+            return await self._ready(self._editions, key, linked)
+        edition = await self._ready(self._pinned, (*key, _sorted(linked.pins)), linked)
         return msgspec.structs.replace(edition, uses=linked.uses, until=asked + STALE_AFTER)
 
     async def _read_pinned(self, key: _Pinned, pins: dict[str, int]) -> Edition:
@@ -205,8 +206,9 @@ class Library:
         else:
             version = await self._version(namespace, definition, number)
         if not pins and not self.links.uses_parts(version.kind, version.document):
-            return self._ready(self._editions, key[:3], as_it_is(version))
-        return self._ready(self._pinned, key, await self.links.link_pinned(version, pins))
+            return await self._ready(self._editions, key[:3], as_it_is(version))
+        linked = await self.links.link_pinned(version, pins)
+        return await self._ready(self._pinned, key, linked)
 
     async def _version(self, namespace: str, definition: str, number: int) -> Version:
         found = await self._definitions.version(namespace, definition, number)
@@ -218,7 +220,7 @@ class Library:
         found = await self.links.version(namespace, Reference(FLOW, definition, "SNAPSHOT"), number)
         return msgspec.structs.replace(found, id=definition, version=DRAFT)
 
-    def _ready(self, shelf: OrderedDict[_K, Edition], key: _K, linked: Linked) -> Edition:
+    async def _ready(self, shelf: OrderedDict[_K, Edition], key: _K, linked: Linked) -> Edition:
         edition = shelf.get(key)
         if edition is None:
             compiler = self._compilers.get(linked.kind)
@@ -229,9 +231,8 @@ class Library:
                     name=linked.kind,
                     definition=linked.id,
                 )
-            edition = Edition(
-                linked.id, linked.version, linked.hash, compiler(linked), pins=linked.pins, uses=linked.uses
-            )
+            kernel = await off_loop(linked.document, compiler, linked)
+            edition = Edition(linked.id, linked.version, linked.hash, kernel, pins=linked.pins, uses=linked.uses)
         _keep(shelf, key, edition, self._capacity)
         return edition
 

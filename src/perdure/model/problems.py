@@ -11,6 +11,8 @@ from typing import Any, Literal
 import msgspec
 
 Severity = Literal["error", "warning"]
+MOST = 1_000
+"""Problems of one document that are told."""
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,3 +56,18 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
         return [(0, int(step), "") if step.isdecimal() and step.isascii() else (1, 0, step) for step in steps]
 
     return sorted(dict.fromkeys(problems), key=place)
+
+
+def told(problems: Iterable[Problem]) -> list[Problem]:
+    """In order, and no more than somebody can read: the first thousand, and how many there are besides. Errors are not
+    hidden behind warnings."""
+    found = in_order(problems)
+    if len(found) <= MOST:
+        return found
+    errors = [problem for problem in found if problem.is_error]
+    warnings = [problem for problem in found if not problem.is_error]
+    kept = in_order([*errors, *warnings][:MOST])
+    rest = len(found) - MOST
+    more = f"{rest:,} more problems at least; these are the first {MOST:,}"
+    severity: Severity = "error" if len(errors) > MOST else "warning"
+    return [*kept, Problem("PROBLEMS_MORE", "", more, remedy="mend these first", severity=severity)]

@@ -14,8 +14,9 @@ import msgspec
 
 from perdure.dialects.dialect import Dialect
 from perdure.engine.linking import missing
+from perdure.engine.offloop import off_loop
 from perdure.errors import DocumentInvalid
-from perdure.model.problems import Problem, in_order
+from perdure.model.problems import Problem, told
 from perdure.model.references import LOOKUPS, Reference
 from perdure.model.values import Json
 from perdure.ports.definitions import Definitions, Linked
@@ -31,7 +32,7 @@ async def problems_with_parts(
     """Every mistake at once, those that parts bring along too. Reads the store only if the document refers to it."""
     wanted = _parts(dialect, document)
     if not wanted:
-        return dialect.validate(document, catalogue)
+        return told(await off_loop(document, dialect.validate, document, catalogue))
     linked, used, absent = document, list[Reference](), list[Problem]()
     for _ in range(_DEEPEST):
         contents = await asyncio.gather(*(_content(definitions, namespace, each) for each in wanted))
@@ -45,14 +46,13 @@ async def problems_with_parts(
         if not wanted or absent:
             break
     else:
-        told = "it uses parts that use one another in a circle, or too deep"
-        return [
-            Problem("PART_DEPTH", _nearest_place(document, wanted[0].pointer), told, expected=f"at most {_DEEPEST}")
-        ]
-    found = dialect.validate(linked, catalogue)
+        circle = "it uses parts that use one another in a circle, or too deep"
+        place = _nearest_place(document, wanted[0].pointer)
+        return [Problem("PART_DEPTH", place, circle, expected=f"at most {_DEEPEST}")]
+    found = await off_loop(linked, dialect.validate, linked, catalogue)
     if absent:  # what is missing where it should have been is no mistake of its own
         found = [each for each in found if not _is_under(each.pointer, [problem.pointer for problem in absent])]
-    return in_order([*absent, *(_told(each, document, linked, used) for each in found)])
+    return told([*absent, *(_told(each, document, linked, used) for each in found)])
 
 
 def problems_alone(dialect: Dialect, document: Any, catalogue: Catalogue) -> list[Problem]:
@@ -60,7 +60,7 @@ def problems_alone(dialect: Dialect, document: Any, catalogue: Catalogue) -> lis
     found = dialect.validate(document, catalogue)
     wanted = _parts(dialect, document)
     if not wanted:
-        return found
+        return told(found)
     found = [each for each in found if not _is_under(each.pointer, [reference.pointer for reference in wanted])]
     open_ones = [
         Problem(
@@ -68,7 +68,7 @@ def problems_alone(dialect: Dialect, document: Any, catalogue: Catalogue) -> lis
         )
         for each in wanted
     ]
-    return in_order([*found, *open_ones])
+    return told([*found, *open_ones])
 
 
 def check_linked(problems: Sequence[Problem], linked: Linked) -> None:

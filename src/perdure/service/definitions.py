@@ -39,7 +39,7 @@ class DefinitionService:
 
     async def save(self, namespace: str, id: str, document: Any, if_etag: str | None = None) -> Draft:
         """The draft. A document with errors is not stored."""
-        await self._check_named(namespace, id, document)
+        document = await self._checked(namespace, id, document)
         draft = await self._definitions.save_draft(namespace, id, dialect_of(document).kind, document, if_etag)
         self._library.forget(namespace, id)
         return draft
@@ -81,8 +81,7 @@ class DefinitionService:
         name = id or (dialect_of(document).id_of(document) if isinstance(document, dict) else None)
         if not isinstance(name, str) or not name:
             raise InvalidInput("a definition needs an id", pointer="/id")
-        await self._check_named(namespace, name, document)
-        document = decode_json(encode_json(document))  # the caller may change his own meanwhile
+        document = await self._checked(namespace, name, document)
         await self._definitions.save_draft(namespace, name, dialect_of(document).kind, document)
         version = await self._publish(namespace, name, document, note)
         active = await self._definitions.active(namespace, name)
@@ -120,17 +119,20 @@ class DefinitionService:
         self._library.forget(namespace, id)
         return version
 
-    async def _check_named(self, namespace: str, id: str, document: Any) -> None:
+    async def _checked(self, namespace: str, id: str, document: Any) -> Any:
+        """A copy of the document, which has no errors: the caller may change his own meanwhile."""
         if not isinstance(id, str) or not _ID.fullmatch(id):
             raise InvalidInput(
                 "not an id", pointer="/id", expected="letters, digits, dot, underscore, hyphen; at most 128"
             )
         if isinstance(document, dict) and document.get("id") not in (None, id):
             raise InvalidInput(f"the document calls itself {document['id']!r}, not {id!r}", pointer="/id")
-        await self._check(namespace, document)
+        check_json(document)
+        copied = decode_json(encode_json(document))
+        await self._check(namespace, copied)
+        return copied
 
     async def _check(self, namespace: str, document: Any) -> None:
-        check_json(document)
         errors = [problem for problem in await self.check(namespace, document) if problem.is_error]
         if errors:
             count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"

@@ -11,6 +11,7 @@ import msgspec
 
 from perdure.dialects.known import DIALECTS
 from perdure.engine.library import MAX_VERSION, Library
+from perdure.engine.offloop import off_loop
 from perdure.errors import Conflict, DocumentInvalid, DraftChanged, InvalidInput, NotFound
 from perdure.model.canonical import canonical
 from perdure.model.problems import Problem
@@ -83,7 +84,7 @@ class PartService:
     async def save(self, namespace: str, kind: str, id: str, document: Any, if_etag: str | None = None) -> StoredPart:
         """The draft as a whole."""
         part = _part(kind, id)
-        self._check(kind, id, document)
+        await self._check(kind, id, document)
         draft = await self._definitions.save_draft(namespace, part, kind, document, if_etag)
         self._library.forget_parts(namespace)
         return _of_draft(draft)
@@ -91,7 +92,7 @@ class PartService:
     async def publish(self, namespace: str, kind: str, id: str, note: str | None = None) -> StoredPart:
         """The draft as the next version; the same content again is the same version."""
         draft = await self._draft(namespace, kind, id)
-        self._check(kind, id, draft.document)
+        await self._check(kind, id, draft.document)
         version = await self._definitions.publish(
             namespace, draft.id, kind, draft.document, hash_of(draft.document), note
         )
@@ -133,11 +134,12 @@ class PartService:
         missing = f"the {kind} {id!r} has no draft"
         return _found(await self._definitions.draft(namespace, _part(kind, id)), missing)
 
-    def _check(self, kind: str, id: str, document: Any) -> None:
+    async def _check(self, kind: str, id: str, document: Any) -> None:
         check_json(document)
         if isinstance(document, dict) and document.get("id") not in (None, id):
             raise InvalidInput(f"the document calls itself {document['id']!r}, not {id!r}", pointer="/id")
-        errors = [problem for problem in self.validate(kind, document) if problem.is_error]
+        found = await off_loop(document, self.validate, kind, document)
+        errors = [problem for problem in found if problem.is_error]
         if errors:
             count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
             raise DocumentInvalid(f"the {kind} has {count}", [problem.as_dict() for problem in errors])

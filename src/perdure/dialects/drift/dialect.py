@@ -137,21 +137,27 @@ def _of_flow(sheet: Sheet, catalogue: Catalogue, told: list[Problem], below: str
     translated = Translated(sheet)
     document = translated.document()
     places = {problem.pointer for problem in told if problem.is_error}
+    around = {place for each in places for place in _ways_to(each)}
     for problem in validate_flow({"nodes": document["nodes"], "settings": {"missing": "lenient"}}, catalogue)[1]:
         steps = problem.pointer.split("/")
         if len(steps) < 4 or steps[3] != "config" or problem.code in _NOT_HERE:
             continue
         origin = translated.origin(problem.pointer)
-        if origin is None or not origin.startswith(below) or any(_around(place, origin) for place in places):
+        if origin is None or not origin.startswith(below):
             continue
+        if origin in around or not places.isdisjoint(_ways_to(origin)):
+            continue  # told of this place, of one inside it or of one around it
         state = sheet.states[translated.keys[document["nodes"][int(steps[2])]["id"]]]
         message = problem.message if state.linked is None else f"in {state.linked}: {problem.message}"
         yield msgspec.structs.replace(problem, pointer=origin, message=message)
 
 
-def _around(place: str, origin: str) -> bool:
-    """Whether something wrong has been told of this place, of one inside it or of one around it."""
-    return f"{origin}/".startswith(f"{place}/") or place.startswith(f"{origin}/")
+def _ways_to(place: str) -> Iterator[str]:
+    """The place, and those around it."""
+    yield place
+    while place:
+        place = place.rpartition("/")[0]
+        yield place
 
 
 def _references(state: State) -> Iterator[Reference]:

@@ -12,6 +12,8 @@ from perdure.nodes.scripts.written import Written
 
 _READERS: Final = frozenset({"prop", "safe_prop"})
 """Functions of the prelude that look up constant keys, one after the other."""
+_BEGINNING: Final = "def script("
+"""What comes before it is the prelude: longer than most scripts, and without bindings."""
 
 
 def written(source: str, translation: Translation) -> Written:
@@ -30,7 +32,7 @@ def _place(source: str, name: str) -> tuple[int, int]:
 
 def _reads(translation: Translation) -> frozenset[tuple[str | int, ...]]:
     """A binding is the parameter `g_…` of the script. Where it is not asked for a constant key, all of it is read."""
-    script = ast.parse(translation.python)
+    script = ast.parse(_BEGINNING + translation.python.rpartition(f"\n{_BEGINNING}")[2])
     parameters = {f"g_{name}": name for name in translation.names}
     found: set[tuple[str | int, ...]] = set()
     asked: set[int] = set()

@@ -61,7 +61,7 @@ def compile_script(source: str, language: str = "python") -> Script:
     return script
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=8192)  # between validation and compilation of a long document, it is translated once
 def _checked(source: str, language: str) -> tuple[Script | None, tuple[Problem, ...]]:
     if len(source) > SOURCE_CHARACTERS:
         told = f"the script has {len(source):,} characters; {SOURCE_CHARACTERS:,} are allowed"

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from perdure.errors import DocumentInvalid, InvalidInput
 from perdure.model.documents import FlowDocument
-from perdure.model.problems import Problem, in_order
+from perdure.model.problems import MOST, Problem, in_order
 from perdure.model.values import check_json
 from perdure.programs.flow.checks import configs, options, references, shape, structure, writing
 from perdure.programs.flow.checks.sketch import Sketch
@@ -57,11 +57,15 @@ def validate_flow(
         ),
     ]
     problems = [*misshapen, *_elsewhere(problems[len(misshapen) :], misshapen)]
+    errors = sum(problem.is_error for problem in problems)
     for node in sketch.nodes:  # one after the other: what was compiled to be checked is still at hand for the second
+        if errors > MOST:
+            break  # the rest would not be told
         written = list(writing.of_node(sketch, node))
         configured = list(configs.configuration(node, prepare=not _has_errors(written)))
-        problems += configured
-        problems += _elsewhere(written, configured)
+        found = [*configured, *_elsewhere(written, configured)]
+        errors += sum(problem.is_error for problem in found)
+        problems += found
     return (None if _has_errors(problems) else flow), in_order(problems)
 
 
