@@ -50,8 +50,8 @@ ERRORS: dict[str, Words] = {
         "See [sizes](settings.md#fixed-sizes) and [limits](settings.md#limits).",
     ),
     "TOO_SLOW": (
-        "The head or the body of a request did not come in time.",
-        "Send it in one go. For clients on slow lines, raise `request_seconds`.",
+        "A request did not come in time; or a workflow that `app.drift` started goes on: see `workflowId`, `status`.",
+        "Send it in one go, or raise `request_seconds`. Of a workflow, ask for the state, or give another `wait`.",
     ),
     "BUSY": (
         "The process has all the runs that it may hold, or the run all the commands; or the process is closing.",

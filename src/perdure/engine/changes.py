@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,10 +41,18 @@ class Watch:
 
     async def wait(self) -> None:
         """Until the run has moved, or it is time to look whether it has moved elsewhere."""
-        runtime = self._runtime
-        await asyncio.wait([self._future], timeout=runtime.ids.jitter(runtime.settings.poll))
-        self.close()
+        await first_of([self])
 
     def close(self) -> None:
         self._among.discard(self)
         self._future.cancel()
+
+
+async def first_of(watches: Sequence[Watch]) -> None:
+    """Until one of several runs has moved, or it is time to look whether one has moved elsewhere."""
+    runtime = watches[0]._runtime
+    futures = [watch._future for watch in watches]
+    patience = runtime.ids.jitter(runtime.settings.poll)
+    await asyncio.wait(futures, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+    for watch in watches:
+        watch.close()

@@ -13,9 +13,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from perdure.dialects.drift.context import Names, context_of
 from perdure.engine import Engine
+from perdure.engine.changes import Watch, first_of
 from perdure.errors import InvalidInput, KeyReused, NotFound, TooSlow
+from perdure.kernel.outlook import WAITS_FOR
 from perdure.kernel.state import Activation, RunState
 from perdure.model import events as e
 from perdure.model.statuses import Phase, Status
@@ -44,6 +48,10 @@ _WORDS = {
 _OBJECTS = ("issueDetail", "customer", "threadContext", "params", "config")
 _CARRIED = ("incidentId", "parentWorkflowId", "issueDetail", "customer", "orderDetails", "config", "queueDetail")
 _LAST_EVENTS = 50
+ID, CHILD = "workflowId", "CH-"
+_ASKING: dict[str, Any] = {"attributes": {WAITS_FOR: "person"}}
+_OPEN: dict[str, Any] = {"statuses": [status for status in Status if not status.is_final]}
+_MOST_CHILDREN, _MOST_PARENTS = 100, 10
 
 
 class DriftService:
@@ -72,13 +80,15 @@ class DriftService:
         *,
         wait: float | None = PATIENCE,
     ) -> dict[str, Any]:
-        """WorkflowStartRequest → WorkflowResponse. Without `wait` it comes back at once. Raises TooSlow when the run
-        has come to nothing that long; it goes on."""
+        """WorkflowStartRequest → WorkflowResponse. It is answered when the run waits for somebody (a child that it
+        waits for counts too) or has ended; after `wait` seconds TooSlow is raised, with the `workflowId` and the
+        `status` in its details, and the run goes on. With `wait=None` it is answered at once."""
         given = _checked(request)
         thread = thread_of(given.get("threadContext") or {}, headers)
         params = given.get("params") or {}
         issue = (given.get("issueDetail") or {}).get("issueId")
         chosen = await self._selection.select(namespace, issue, params, given.get("customer"))
+        chosen = await self._selection.resolved(namespace, chosen)
         input = {name: given[name] for name in _CARRIED if given.get(name) is not None}
         input |= {"params": params, "threadContext": thread}
         run = await self._begun(namespace, chosen, given.get("workflowId"), input, thread)
@@ -97,12 +107,12 @@ class DriftService:
                 expected='{"viewResponse": {"selectedOptions": {…}}}',
             )
         run = await self.find(namespace, workflow)
-        _, state = await self._runs.state(namespace, run)
+        asking, state = await self._asking(namespace, run, (await self._runs.state(namespace, run))[1])
         event = next((each.signal for each in state.activations.values() if each.phase is Phase.SIGNAL), None)
         if event is not None and not state.asking:
-            await self._runs.signal(namespace, run, event, request["viewResponse"])
+            await self._runs.signal(namespace, asking, event, request["viewResponse"])
         else:
-            await self._tasks.resume(namespace, run, request["viewResponse"])
+            await self._tasks.resume(namespace, asking, request["viewResponse"])
         if wait is not None:
             await self._settled(namespace, run, wait)
         return _response(await self._told(namespace, run))
@@ -111,8 +121,11 @@ class DriftService:
         await self._runs.cancel(namespace, await self.find(namespace, workflow), reason)
 
     async def state(self, namespace: str, workflow: str) -> dict[str, Any]:
-        """→ WorkflowState."""
-        told = await self._told(namespace, await self.find(namespace, workflow))
+        """→ WorkflowState, with the ids of the children that there are."""
+        run = await self.find(namespace, workflow)
+        told = await self._told(namespace, run)
+        children = await self._store.runs.find(RunFilter(namespace=namespace, parent=run), None, _MOST_CHILDREN)
+        told["childWorkflowIds"] = sorted(str(head.attributes.get(ID, head.run)) for head in children) or None
         return {name: value for name, value in told.items() if value is not None}
 
     async def context(self, namespace: str, workflow: str) -> dict[str, Any]:
@@ -137,12 +150,26 @@ class DriftService:
         return answer
 
     async def find(self, namespace: str, workflow: str) -> str:
-        """The run that goes by this workflow id, the newest if there are several. Raises NotFound."""
+        """The run that goes by this workflow id. Of several: one that asks a person, else one that is open, else the
+        newest. `CH-<parent>` stands for every child of the parent. Raises NotFound."""
         check_name(workflow, "/workflowId")
-        filter = RunFilter(namespace=namespace, attributes={"workflowId": workflow})
-        found = await self._store.runs.find(filter, None, 1)
-        if found:
-            return found[0].run
+        filter = RunFilter(namespace=namespace, attributes={ID: workflow})
+        named = await self._store.runs.find(filter, None, 2)
+        filters = [filter] if named else []
+        if workflow.startswith(CHILD):
+            above = RunFilter(namespace=namespace, attributes={ID: workflow.removeprefix(CHILD)})
+            filters += [
+                RunFilter(namespace=namespace, parent=head.run)
+                for head in await self._store.runs.find(above, None, _MOST_PARENTS)
+            ]
+        elif len(named) == 1:
+            return named[0].run
+        for narrowed in _ASKING, _OPEN, {}:
+            for each in filters:
+                attributes = {**each.attributes, **narrowed.get("attributes", {})}
+                wanted = msgspec.structs.replace(each, **{**narrowed, "attributes": attributes})
+                if found := await self._store.runs.find(wanted, None, 1):
+                    return found[0].run
         head = await self._store.journal.head(workflow)
         if head is None or head.namespace != namespace:
             raise NotFound(f"there is no workflow {workflow!r}", namespace=namespace)
@@ -166,9 +193,15 @@ class DriftService:
                     trigger="drift",
                     attributes=chosen.attributes(),
                 )
-            except KeyReused:
+            except KeyReused as reused:
                 if workflow is not None:
-                    raise
+                    raise KeyReused(
+                        f"there is a workflow {workflow!r} already, and it was started with another request",
+                        pointer="/workflowId",
+                        remedy="leave `workflowId` out, or give one of its own; the request that was sent before is "
+                        "answered with that workflow, and `state` tells what has become of it",
+                        **{ID: workflow, "run": reused.details.get("run")},
+                    ) from None
             else:
                 if workflow is not None or not started.existed:
                     return started.run
@@ -180,31 +213,65 @@ class DriftService:
         try:
             async with asyncio.timeout(patience):
                 while True:
-                    watch = self._engine.watch(run)
+                    watches: list[Watch] = []
                     try:
-                        view = await self._runs.get(namespace, run)
-                        if view.status.is_final:
+                        if await self._has_stopped(namespace, run, watches):
                             return
-                        if view.status in (Status.WAITING, Status.SUSPENDED):
-                            _, state = await self._runs.state(namespace, run)
-                            if not _waits_for_children_only(state):
-                                return
-                        await watch.wait()
+                        await first_of(watches)
                     finally:
-                        watch.close()
+                        for watch in watches:
+                            watch.close()
         except TimeoutError:
-            raise TooSlow(f"the workflow goes on; it has not come to a stop in {patience:g} s", run=run) from None
+            told = await self._told(namespace, run)
+            raise TooSlow(
+                f"the workflow {told[ID]!r} goes on ({told['status']}); it has not come to a stop in {patience:g} s",
+                remedy="ask for its state by its workflowId; do not start it again",
+                **{ID: told[ID], "status": told["status"], "run": run},
+            ) from None
+
+    async def _has_stopped(self, namespace: str, run: str, watches: list[Watch]) -> bool:
+        """Whether it has ended, or somebody outside has to do something first. All that was looked at is watched."""
+        watches.append(self._engine.watch(run))
+        status = (await self._runs.get(namespace, run)).status
+        if status.is_final:
+            return True
+        if status not in (Status.WAITING, Status.SUSPENDED):
+            return False
+        _, state = await self._runs.state(namespace, run)
+        if not _waits_for_children_only(state):
+            return True
+        for child in _children(state):
+            try:
+                if await self._has_stopped(namespace, child, watches):
+                    return not (await self._runs.get(namespace, child)).status.is_final
+            except NotFound:
+                continue  # it is about to be started
+        return False
+
+    async def _asking(self, namespace: str, run: str, state: RunState) -> tuple[str, RunState]:
+        """The run; or the child that it waits for, where that asks somebody."""
+        if _waits_for_children_only(state):
+            for child in _children(state):
+                try:
+                    _, inner = await self._runs.state(namespace, child)
+                except NotFound:
+                    continue
+                found = await self._asking(namespace, child, inner)
+                if found[1].asking or any(each.phase is Phase.SIGNAL for each in found[1].activations.values()):
+                    return found
+        return run, state
 
     async def _told(self, namespace: str, run: str) -> dict[str, Any]:
         view = await self._runs.get(namespace, run)
         kernel, state = await self._runs.state(namespace, run)
         given = state.input if isinstance(state.input, dict) else {}
         status, shown, said = _WORDS[view.status], None, {}
-        task = next((state.activations[id] for of_node in state.asking.values() for id in of_node), None)
+        asking, asked = await self._asking(namespace, run, state)
+        task = next((asked.activations[id] for of_node in asked.asking.values() for id in of_node), None)
         if task is not None and task.task is not None:
             shown, said = task.task.view, task.task.details or {}
-            status = said.get("workflowStatus") or status
-        elif view.status is Status.WAITING and _waits_for_children_only(state):
+            status = said.get("workflowStatus") or "WAITING"
+        elif asking == run and view.status is Status.WAITING and _waits_for_children_only(state):
             status = "RUNNING"
         elif view.status is Status.COMPLETED and isinstance(view.output, dict):
             shown, said = view.output.get("view"), view.output
@@ -252,6 +319,11 @@ def _final(output: dict[str, Any]) -> str | None:
 def _waits_for_children_only(state: RunState) -> bool:
     waiting = [each.phase for each in state.activations.values()]
     return bool(waiting) and all(phase is Phase.CHILD for phase in waiting)
+
+
+def _children(state: RunState) -> list[str]:
+    """That are waited for."""
+    return [each.child for each in state.activations.values() if each.child is not None and each.child_wait]
 
 
 def _checked(request: Json) -> dict[str, Any]:

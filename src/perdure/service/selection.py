@@ -151,6 +151,25 @@ class SelectionService:
             TREATMENT if treated else CONTROL,
         )
 
+    async def resolved(self, namespace: str, chosen: Chosen) -> Chosen:
+        """With a version that there is: a number is one of ours, else the newest whose document calls itself that
+        (`"version": "2"`). Raises NotFound."""
+        number, id = chosen.version, chosen.definition
+        if not isinstance(number, int) or await self._definitions.version(namespace, id, number) is not None:
+            return chosen
+        there = await self._definitions.versions(namespace, id)
+        named = [each.version for each in there if _own_version(each.document) == number]
+        if named:
+            return msgspec.structs.replace(chosen, version=named[-1])
+        if not there:
+            return chosen  # that there is no such workflow is told when it is started
+        raise NotFound(
+            f"the workflow {id!r} has no version {number}, and no version of it calls itself {number}",
+            namespace=namespace,
+            expected=f"1 to {there[-1].version}, LATEST or ACTIVE",
+            remedy=f'publish a document with "version": "{number}", or name another version in the rule or in `params`',
+        )
+
     async def _is_treated(self, namespace: str, provider: Provider | None, split: Split, pivot: str) -> bool:
         if split.percent is not None:
             return bucket(split.experiment, pivot) < split.percent * (_BUCKETS / 100)
@@ -166,6 +185,10 @@ def bucket(experiment: str, pivot: str) -> int:
     """Where of 10,000 places a pivot stands: the same on every machine, another in every experiment."""
     hash = hashlib.blake2b(f"{experiment}\0{pivot}".encode(), digest_size=8).digest()
     return int.from_bytes(hash, "big") % _BUCKETS
+
+
+def _own_version(document: Json) -> int | str | None:
+    return version_of(document.get("version")) if isinstance(document, dict) else None
 
 
 def _given(params: Mapping[str, Any]) -> Chosen | None:

@@ -150,6 +150,16 @@ async def test_the_properties_are_imported(stage: Stage) -> None:
 
 
 @on_stage
+async def test_the_issue_of_the_properties_starts_the_document_that_calls_itself_version_2(stage: Stage) -> None:
+    async with incidents() as server, stage.app() as app:
+        await sample(app, server)
+        await app.selection.import_properties("default", (FOLDER / "workflow.properties").read_text())
+        told = await app.drift.start("default", {**starting("IN-98765"), "params": {"incidentId": "IN-98765"},
+                                                 "issueDetail": {"issueId": "289"}})  # fmt: skip
+        assert told["workflowStatus"] == "WAITING"
+
+
+@on_stage
 async def test_the_bodies_of_starts_and_resumes_have_these_shapes(stage: Stage) -> None:
     response = read("api.start_response_waiting.json")
     request = read("api.start_request.json")

@@ -84,8 +84,12 @@ async def test_an_id_of_the_clients_own_names_one_run(world: World) -> None:
         assert first["workflowId"] == "WF-mine"
         assert await app.drift.start("default", request, HEADERS) == first
         assert len(await app.list_runs(definition="refund")) == 1
-        with pytest.raises(KeyReused):
+        with pytest.raises(KeyReused) as caught:
             await app.drift.start("default", {**request, "incidentId": "IN-2"}, HEADERS)
+        told = caught.value.as_dict()
+        assert (told["workflowId"], told["pointer"]) == ("WF-mine", "/workflowId")
+        assert "WF-mine" in told["message"]
+        assert "workflowId" in told["remedy"]
         await app.drift.terminate("default", "WF-mine", "enough")
         assert (await app.drift.state("default", "WF-mine"))["status"] == "TERMINATED"
 
@@ -229,6 +233,31 @@ async def test_r09_a_share_of_the_starts_gets_the_treatment_and_the_run_says_so(
         assert (without.version, without.arm) == (1, None)
         named = await app.selection.select("default", "289", {"workflowId": "else", "version": "3"})
         assert (named.definition, named.version, named.arm) == ("else", 3, None)
+
+
+@on_every_store
+async def test_a_version_is_one_of_ours_or_what_a_document_calls_itself(world: World) -> None:
+    def called(own: Any, text: str) -> Doc:
+        return workflow({"a": state(good("SUCCESS", comment=text))}, version=own)
+
+    async def started(version: Any) -> int:
+        request: Any = {"params": {"workflowId": "wf", "version": version}}
+        told = await app.drift.start("default", request, HEADERS)
+        return (await app.run(await app.drift.find("default", told["workflowId"])).view()).version
+
+    async with world.app() as app:
+        await app.deploy(called("7", "seven"))
+        await app.selection.import_properties("default", "workflow.289.key=wf\nworkflow.289.version=7\n")
+        told = await app.drift.start("default", {"issueDetail": {"issueId": "289"}}, HEADERS)
+        assert told["workflowStatus"] == "COMPLETED"
+        await app.deploy(called(7, "seven, mended"))
+        await app.deploy(called("8", "seven, mended"))
+        assert [await started(version) for version in ("1", 2, "7", "v8", "LATEST")] == [1, 2, 2, 3, 3]
+        with pytest.raises(NotFound) as caught:
+            await started("9")
+        assert (caught.value.expected, caught.value.remedy is not None) == ("1 to 3, LATEST or ACTIVE", True)
+        with pytest.raises(NotFound):
+            await app.drift.start("default", {"params": {"workflowId": "nobody", "version": 4}}, HEADERS)
 
 
 @on_stage

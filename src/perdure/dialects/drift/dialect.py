@@ -64,10 +64,11 @@ class Drift:
         return graph
 
     def semantic(self, document: Json) -> Json:
-        """Comments, names and descriptions are for people; the `comment` of a SUCCESS is what it says."""
+        """Comments, names and descriptions are for people; the `comment` of a SUCCESS is what it says. By the `version`
+        of the workflow itself starts can choose it."""
         if not isinstance(document, dict):
             return document
-        kept = _without(document, words.FOR_PEOPLE)
+        kept = _without(document, words.FOR_PEOPLE - {"version"})
         states = document.get("states")
         if isinstance(states, dict):
             kept["states"] = {key: _state(raw) if isinstance(raw, dict) else raw for key, raw in states.items()}

@@ -33,6 +33,8 @@ class Translated:
         """Pointers into the flow → pointers into the workflow."""
         self.nodes: list[dict[str, Any]] = [{"id": self.start, "type": "start"}]
         self.edges: list[dict[str, Any]] = []
+        self._has_child = False
+        """The first state that starts a child gives it the id that Drift does; each further one an id of its own."""
         for state in sheet.states.values():
             self._add(state)
         if sheet.start is not None:
@@ -62,6 +64,10 @@ class Translated:
             return
         if "instruction" in made.config:
             made.config |= asked_at(self.sheet, made.config["instruction"])
+        if made.type == "sub-flow":
+            if self._has_child:
+                made.config["input"]["workflowId"] += f"-{self.ids[state.key]}"
+            self._has_child = True
         place = pointed("/nodes", len(self.nodes))
         node: dict[str, Any] = {"id": self.ids[state.key], "type": made.type, "config": made.config, "join": "any"}
         if self.sheet.is_on_demand(state) and not self.sheet.is_doubtful:
