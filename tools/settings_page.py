@@ -137,7 +137,7 @@ def flags_of(command: Callable[..., Any]) -> Iterator[list[str]]:
             sys.exit(f"the parameter {parameter.name} of {command.__name__} has no help")
         name = "".join(said.name or ()) or f"--{parameter.name}"
         if parameter.kind is not parameter.KEYWORD_ONLY:
-            name = "FILE…" if parameter.kind is parameter.VAR_POSITIONAL else "FILE"
+            name = "FILE…" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name.upper()
         default = f" Default: {parameter.default}." if parameter.default not in (None, False, parameter.empty) else ""
         yield [f"`{name}`", said.help + default]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -79,8 +80,10 @@ def test_run_stops_at_a_person_with_3_and_goes_on_with_the_answers(perdure: Any,
     assert "again waits for an answer to 'Really?'" in asked.stderr
     (tmp_path / "bad.json").write_text('{"again": {"decision": "approve"}}')
     refused = perdure("run", "--resume", asked.stdout.strip(), "--answers", "bad.json")
-    assert refused.returncode == 2
+    assert (refused.returncode, refused.stdout) == (3, asked.stdout)
     assert "'comment' is required" in refused.stderr
+    assert "answer 1 for 'again' was refused" in refused.stderr
+    assert f"perdure run --resume {asked.stdout.strip()}" in refused.stderr
     (tmp_path / "good.json").write_text('{"again": [{"selectedOptions": {"decision": "approve", "comment": "yes!"}}]}')
     done = perdure("run", "--resume", asked.stdout.strip(), "--answers", "good.json")
     assert (done.returncode, json.loads(done.stdout)) == (0, "yes!")
@@ -90,6 +93,59 @@ def test_run_takes_answers_at_once(perdure: Any, tmp_path: Path) -> None:
     (tmp_path / "answers.json").write_text('{"approval": [{"ok": true}]}')
     done = perdure("run", "flow.json", "--input", '{"n": 40}', "--answers", "answers.json")
     assert (done.returncode, json.loads(done.stdout)) == (0, 80)
+
+
+def test_answers_may_stand_in_the_command_and_those_that_nobody_wants_are_named(perdure: Any) -> None:
+    done = perdure("run", "flow.json", "--input", '{"n": 40}', "--answers", '{"approval": 1, "aproval": 2}')
+    assert (done.returncode, json.loads(done.stdout)) == (0, 80)
+    assert done.stderr == "warning: there are answers for 'aproval', which was never asked\n"
+    (at, broken) = perdure("run", "flow.json", "--answers", "@no.json"), perdure("run", "flow.json", "--answers", "{")
+    assert (at.returncode, broken.returncode) == (2, 2)
+    assert "no.json" in at.stderr
+    assert "--answers is not JSON: " in broken.stderr
+    assert broken.stderr.count("not JSON") == 1
+
+
+def test_a_run_in_memory_is_not_said_to_go_on(perdure: Any) -> None:
+    asked = perdure("run", "flow.json", "--input", '{"n": 40}', "--database", "memory://")
+    assert asked.returncode == 3
+    assert "--resume" not in asked.stderr
+    assert "memory:// keeps nothing" in asked.stderr
+
+
+@pytest.mark.parametrize(
+    ("database", "told"), [("sqlite:///perdure.db", "go on with: perdure run --resume"), ("memory://", "is gone")]
+)
+def test_a_run_that_is_interrupted_says_how_to_go_on(perdure: Any, tmp_path: Path, database: str, told: str) -> None:
+    sleep = {"id": "sleep", "type": "sleep", "config": {"duration": "1h"}}
+    flow = {"nodes": [{"id": "start", "type": "start"}, sleep], "edges": [{"source": "start", "target": "sleep"}]}
+    (tmp_path / "long.json").write_text(json.dumps(flow))
+    command = [sys.executable, "-m", "perdure.cli.main", "run", "long.json", "--database", database]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "sleep" in process.stderr.readline()  # why it is not further on
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert told in said
+
+
+def test_a_failed_run_is_taken_up_again_with_retry(perdure: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def late():\n    return open('there').read()\n")
+    step = {"id": "s", "type": "python", "config": {"step": "late"}}
+    flow = {"nodes": [{"id": "start", "type": "start"}, step], "edges": [{"source": "start", "target": "s"}]}
+    (tmp_path / "late.json").write_text(json.dumps(flow))
+    failed = perdure("run", "late.json", "--app", "mine:late")
+    assert failed.returncode == 1
+    id = json.loads(failed.stdout)["run"]
+    again = perdure("run", "--resume", id, "--app", "mine:late")
+    assert again.returncode == 1
+    assert f"perdure retry {id}" in again.stderr
+    assert perdure("retry", id, "--app", "mine:late").returncode == 1
+    (tmp_path / "there").write_text("now")
+    done = perdure("retry", id, "--app", "mine:late")
+    assert (done.returncode, json.loads(done.stdout)) == (0, "now")
+    assert perdure("retry", id).returncode == 2
 
 
 @pytest.fixture
@@ -143,6 +199,7 @@ def test_a_run_that_fails_ends_with_1_and_says_why(perdure: Any) -> None:
         (["run", "missing.json"], "missing.json"),
         (["run", "flow.json", "--input", "{"], "--input is not JSON"),
         (["run"], "name a FILE"),
+        (["run", "--resume", "nobody", "--input", "1"], "--input is for a run that begins"),
         (["run", "--resume", "nobody"], "nobody"),
         (["run", "flow.json", "--database", "oracle://x"], "sqlite:///file.db"),
         (["run", "flow.json", "--app", "no.such:thing"], "no.such"),

@@ -17,6 +17,14 @@ app = App(
 Database = Annotated[str | None, Parameter(name="--database", help="sqlite:///file.db, postgresql://… or memory://")]
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON for programs.")]
 
+Answers = Annotated[
+    str | None,
+    Parameter(
+        name="--answers",
+        help="JSON object, @FILE or FILE: node → what is selected, signal → payload; or lists, used one by one.",
+    ),
+]
+
 
 @app.command
 def run(
@@ -25,18 +33,31 @@ def run(
     input: Annotated[str | None, Parameter(help="The run's input as JSON, or @FILE.")] = None,
     database: Database = None,
     resume: Annotated[str | None, Parameter(help="Go on with this run instead of starting one.")] = None,
-    answers: Annotated[
-        Path | None, Parameter(help="JSON object: node → what is selected, signal → payload; or lists.")
-    ] = None,
+    answers: Answers = None,
     app: Annotated[str | None, Parameter(help="package.module:attribute with step functions.")] = None,
 ) -> None:
     """Run a flow document to its end and print its result as JSON.
 
-    Exit status: 0 COMPLETED, 1 not completed, 2 wrong use, 3 it waits for an answer (its id is printed).
+    Exit status: 0 COMPLETED, 1 not completed, 2 wrong use, 3 it waits for an answer or one was refused (its
+    id is printed), 130 interrupted.
     """
     from perdure.cli.running import run_file
 
     sys.exit(run_file(file, input, database, resume, answers, app))
+
+
+@app.command
+def retry(
+    id: Annotated[str, Parameter(help="The failed run.")],
+    *,
+    database: Database = None,
+    answers: Answers = None,
+    app: Annotated[str | None, Parameter(help="package.module:attribute with step functions.")] = None,
+) -> None:
+    """Take a failed run up again where it failed, and go on as `perdure run --resume` does."""
+    from perdure.cli.running import run_file
+
+    sys.exit(run_file(None, None, database, id, answers, app, retry=True))
 
 
 @app.command

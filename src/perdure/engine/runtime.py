@@ -31,6 +31,7 @@ from perdure.engine.settling import pauses
 from perdure.engine.stalls import StallWatch
 from perdure.engine.starts import Starts
 from perdure.engine.storetime import StoreTime
+from perdure.errors import PerdureError
 from perdure.ports.secrets import Secrets
 from perdure.ports.store import Store
 
@@ -127,6 +128,7 @@ class Runtime:
             await asyncio.wait(tasks)
 
     def trouble(self, where: str, problem: BaseException) -> None:
-        _LOGGER.warning("%s: %r", where, problem, exc_info=problem if isinstance(problem, AssertionError) else None)
+        said = problem.message if isinstance(problem, PerdureError) else repr(problem)
+        _LOGGER.warning("%s: %s", where, said, exc_info=problem if isinstance(problem, AssertionError) else None)
         if self.observer is not None:
             self.observer.trouble(where, problem)

@@ -38,7 +38,7 @@ async def value_of(answer: Answer, wanted: str, empty: Json, ctx: ActivationCont
         return decode_json(text)
     except PerdureError as problem:
         if wanted == "json":
-            raise invalid_response(f"it is no JSON: {problem.message}"[:500], status=answer.status) from None
+            raise invalid_response(f"it is {problem.message}"[:500], status=answer.status) from None
         return text
 
 
