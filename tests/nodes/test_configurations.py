@@ -217,7 +217,7 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("rate-limit", {"key": "k", "rate": 0}, "/rate", "CONFIG_VALUE"),
     ("rate-limit", {"key": "k", "rate": 1.5}, "/rate", "CONFIG_VALUE"),
     ("rate-limit", {"key": "k", "rate": 1, "period": "soon"}, "/period", "CONFIG_VALUE"),
-    ("rate-limit", {"key": "k", "rate": 1, "period": 0}, "", "CONFIG_VALUE"),
+    ("rate-limit", {"key": "k", "rate": 1, "period": 0}, "/period", "CONFIG_VALUE"),
     ("rate-limit", {"key": "k", "rate": 1, "exceeded": "drop"}, "/exceeded", "CONFIG_VALUE"),
     ("lifecycle-trigger", {"definition": "order", "instance": "1"}, "/trigger", "CONFIG_MISSING"),
     ("lifecycle-trigger", {"definition": "", "instance": "1", "trigger": "x"}, "/definition", "CONFIG_RANGE"),

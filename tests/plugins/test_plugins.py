@@ -19,6 +19,7 @@ from perdure.nodes.plugins import (
     NodeConfig,
     Result,
     Sleep,
+    TemplateText,
     TemplateValue,
     installed,
     node,
@@ -101,6 +102,29 @@ async def test_a07_an_installed_type_runs_in_a_flow_without_a_change_to_the_engi
 
         assert SENT[0][1:] == ("123", "Hello Ada")
         assert SENT[0][0].startswith(f"{run.id}/n")
+
+
+async def test_defaults_that_are_templates_or_expressions_are_computed() -> None:
+    class Inner(NodeConfig):
+        a: TemplateText = Field("{{input.c}}!", title="A", description="Text.")
+        n: int = Field(1, title="N", description="A number.")
+
+    class Config(NodeConfig):
+        b: TemplateText = Field("${input.c}", title="B", description="Text.")
+        e: ExpressionText = Field("input.n + 1", title="E", description="A number.")
+        plain: TemplateText = Field("as it is", title="Plain", description="Text.")
+        inner: Inner = Field(default_factory=Inner, title="Inner", description="More.")
+
+    @node("acme.defaults", config=Config, title="D", description="D.", outcomes=["sent", "refused"])
+    async def defaults(ctx: Any, config: Config) -> Result:
+        return Result([config.b, config.e, config.plain, config.inner.a, config.inner.n], outcome="sent")
+
+    async with Perdure.open("memory://") as app:
+        app.use(defaults)
+        for given, inner in (({}, "hello!"), ({"inner": {"n": 1}}, "hello!"), ({"inner": {"a": "own"}}, "own")):
+            await app.deploy(flow(given, "acme.defaults"), id="flow")
+            output = await (await app.start("flow", {"c": "hello", "n": 4})).result()
+            assert output == {"data": ["hello", 5, "as it is", inner, 1]}
 
 
 async def test_c16_a_failure_keeps_what_there_was(site: Site) -> None:

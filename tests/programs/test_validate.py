@@ -179,6 +179,14 @@ WRONG: list[tuple[str, str, Doc]] = [
     ("NODE_REFERENCE_UNKNOWN", "/nodes/1/condition", flow(step("a", condition="nodes.b.output"))),
     ("NODE_REFERENCE_HIDDEN", "/nodes/3/condition",
      flow(loop("l"), step("b", parent="l"), step("c", condition="nodes.b.output"))),
+    ("SCRIPT_NAME", "/nodes/1/config/transformer/script",
+     flow(node("http", {"url": "http://a.example", "transformer": {"script": "nowhere.x"}}))),
+    ("SCRIPT_NAME", "/nodes/1/config/body/script",
+     flow(node("http", {"url": "http://a.example", "body": {"script": "nowhere.x"}}))),
+    ("SCRIPT_NAME", "/nodes/1/config/body/script",
+     flow(node("http", {"url": "http://a.example", "body": {"script": "response.x", "language": "groovy"}}))),
+    ("CONFIG_VALUE", "/nodes/1/config/period", flow(node("rate-limit", {"key": "k", "rate": 1, "period": "0s"}))),
+    ("FIELD_VALUE", "/nodes/1/cache/ttl", flow(step("a", cache={"ttl": "0s"}))),
     ("SCRIPT_NAME", "/nodes/1/config/script", flow(node("script", {"script": "return imput.x"}))),
     ("LIFECYCLE_UNAVAILABLE", "/nodes/1/type",
      flow(node("lifecycle-trigger", {"definition": "order", "instance": "7", "trigger": "pay"}))),
@@ -368,6 +376,47 @@ def test_lenient_documents_are_warned_only() -> None:
         ("EXPRESSION_SYNTAX", "warning"),
         ("NAME_UNKNOWN", "warning"),
     ]
+
+
+def mail(body: str, **rest: Any) -> Doc:
+    return flow(node("email", {"to": "a@b.example", "subject": "x", "body": body}), **rest)
+
+
+def test_a_go_template_with_placeholders_of_ours_is_told_how_it_is_written() -> None:
+    body = "Hello,\nDear ${input.name}, {{range .lines}}{{.n}} {{end}}"
+    fault = only(mail(body), "EXPRESSION_SYNTAX")
+    assert (fault.pointer, fault.severity, fault.line, fault.column) == ("/nodes/1/config/body", "error", 2, 6)
+    assert "{{.input.name}}" in str(fault.remedy)
+    assert only(mail(body, settings={"missing": "lenient"}), "EXPRESSION_SYNTAX").severity == "warning"
+    fine = mail('{{/* ${x} */}}{{printf "${x}"}} costs $5 {{range .lines}}{{.n}} {{end}}')
+    assert validate_flow(fine, CATALOGUE)[1] == []
+
+
+@pytest.mark.parametrize("language", ["python", "groovy"])
+def test_a_script_in_a_call_is_told_with_line_and_column(language: str) -> None:
+    def call(script: str) -> list[Any]:
+        transformer = {"script": script, "language": language}
+        return validate_flow(flow(node("http", {"url": "http://a.example", "transformer": transformer})), CATALOGUE)[1]
+
+    assert call("response.status_code") == []
+    assert call("_response") == []
+    (fault, *_) = call("x = 1\ny = ((")
+    assert (fault.pointer, fault.line) == ("/nodes/1/config/transformer/script", 2)
+    assert fault.column
+
+
+def test_a_name_without_a_dot_in_a_go_template_is_warned_of() -> None:
+    fault = only(mail("{{if .x}}y{{end}} {{vars.q}}"), "EXPRESSION_SYNTAX")
+    assert (fault.severity, fault.column, fault.remedy) == ("warning", 19, "write {{.vars.q}}")
+
+
+def test_names_in_a_section_may_be_those_of_its_item() -> None:
+    def told(text: str) -> list[tuple[str, str]]:
+        return [(each.code, each.severity) for each in validate_flow(flow(node("json", {"data": text})), CATALOGUE)[1]]
+
+    assert told("{{#input.lines}}{{n}};{{#m}}{{o}}{{/m}}{{/input.lines}}{{^input.lines}}none{{/input.lines}}") == []
+    assert told("{{#input.lines}}{{n}};{{/input.lines}} {{zzz}}") == [("NAME_UNKNOWN", "warning")]
+    assert told("{{#zzz}}{{n}}{{/zzz}}") == [("NAME_UNKNOWN", "warning")]
 
 
 def test_problems_come_in_the_order_of_the_document() -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from perdure.model.times import Duration
+from perdure.model.times import Duration, parse_duration
 
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 Id = Annotated[
@@ -62,8 +62,14 @@ class UseDoc(Part):
     )
 
 
+def _some_time(value: str | float) -> str | float:
+    if parse_duration(value) <= 0:
+        raise ValueError("no time at all; a duration above zero is expected")
+    return value
+
+
 class CacheDoc(Part):
-    ttl: Duration = Field(description="How long an answer is good.")
+    ttl: Annotated[Duration, AfterValidator(_some_time)] = Field(description="How long an answer is good.")
     key: str | None = Field(
         None,
         min_length=1,

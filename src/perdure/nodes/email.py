@@ -391,6 +391,7 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     retry=retry,
+    aside=frozenset({"date"}),
     group="Messages",
     icon="mail",
     examples=({"to": "{{data.email}}", "subject": "Order {{data.id}}", "body": "Thank you, {{data.name}}."},),

@@ -187,7 +187,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepare(config: NodeConfig) -> Prepared:
-    raw = config.model_dump(mode="json", exclude_unset=True)
+    raw = _with_computed_defaults(config)
     found: list[tuple[tuple[str | int, ...], Template | Expression]] = []
     for text in texts(type(config), raw):
         place = _steps(text.pointer, raw)
@@ -198,6 +198,29 @@ def prepare(config: NodeConfig) -> Prepared:
             if not compiled.is_static:
                 found.append((place, compiled))
     return Prepared(raw, found)
+
+
+def _with_computed_defaults(config: NodeConfig) -> dict[str, Any]:
+    """What was given, and of the rest the defaults that are templates or expressions: they are computed like others."""
+    raw: Any = config.model_dump(mode="json", exclude_unset=True)
+    full = config.model_dump(mode="json")
+    for text in texts(type(config), full):
+        is_computed = text.kind is Kind.EXPRESSION and isinstance(text.value, str)
+        if is_computed or (text.kind is Kind.TEMPLATE and not template(text.value).is_static):
+            raw = _filled(raw, full, _steps(text.pointer, full))
+    return raw  # type: ignore[no-any-return]
+
+
+def _filled(raw: Any, full: Any, steps: tuple[str | int, ...]) -> Any:
+    """What was given, with the default where nothing was on the way to the place."""
+    if not steps:
+        return raw
+    step = steps[0]
+    if isinstance(raw, dict) and step not in raw:
+        return {**raw, step: full[step]}
+    copy = raw.copy()
+    copy[step] = _filled(raw[step], full[step], steps[1:])
+    return copy
 
 
 def plan(prepared: Prepared, moment: Plan) -> Directive:

@@ -13,17 +13,16 @@ from typing import Annotated, Any, Literal
 from weakref import WeakValueDictionary
 
 import msgspec
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from perdure.engine.context import ActivationContext
 from perdure.engine.handlers import ActivationError, HandlerSpec, Result
 from perdure.errors import StoreUnavailable
 from perdure.expressions import Template
 from perdure.model.failures import Failure
-from perdure.model.times import Duration, iso, parse_duration
+from perdure.model.times import Duration, parse_duration
 from perdure.model.values import digest, text_of
 from perdure.nodes.config import DynamicDuration, NodeConfig, TemplateText, has_placeholder, micros_of, template
-from perdure.nodes.inputs import carried
 from perdure.ports.cells import ABSENT
 from perdure.programs.flow.fields import TEMPLATE
 from perdure.programs.flow.nodetypes import Directive, Execute, NodeKind, NodeType, Plan, Refuse, Sleep
@@ -43,6 +42,15 @@ def _whole(value: Any) -> Any:
 Count = Annotated[int | str, BeforeValidator(_whole), TEMPLATE]
 
 
+def _some_time(value: str | float) -> str | float:
+    if parse_duration(value) <= 0:
+        raise ValueError("no time at all; a period above zero is expected")
+    return value
+
+
+Period = Annotated[Duration, AfterValidator(_some_time)]
+
+
 class RateLimitConfig(NodeConfig):
     key: TemplateText = Field(
         max_length=1024,
@@ -51,7 +59,7 @@ class RateLimitConfig(NodeConfig):
         examples=["crm-api", "customer-{{data.customer}}"],
     )
     rate: Count = Field(title="Rate", description="How many may pass in a period.", examples=[10, "${vars.rate}"])
-    period: Duration = Field("1s", title="Period", description="The time for the rate.", examples=["1m", "1h"])
+    period: Period = Field("1s", title="Period", description="The time for the rate.", examples=["1m", "1h"])
     burst: Count | None = Field(
         None,
         title="At once",
@@ -84,8 +92,6 @@ class Prepared(msgspec.Struct, frozen=True):
 def prepare(config: RateLimitConfig) -> Prepared:
     burst, max_wait = (template(each) if each is not None else None for each in (config.burst, config.max_wait))
     period = parse_duration(config.period)
-    if period <= 0:
-        raise ValueError("a period of no time")
     return Prepared(template(config.key), template(config.rate), period, burst, config.exceeded, max_wait)
 
 
@@ -158,14 +164,13 @@ async def pass_through(ctx: ActivationContext) -> Any:
         gate = _gates[place] = asyncio.Lock()
     async with gate:
         now, at, is_in = await _take(ctx, cell_key, limit, patience)
-    told = {**carried(ctx.input), "limited": False, "waited_ms": 0}
     if is_in and at <= now:
-        return Result(told, PASSED if config["exceeded"] == LIMITED else None)
+        return Result(ctx.input, PASSED if config["exceeded"] == LIMITED else None)
     if is_in:
-        return Sleep(at, {**told, "waited_ms": (at - now) // 1000, "waited_until": iso(at)})
+        return Sleep(at, ctx.input)
     retry_after = max(0, at - now)
     if config["exceeded"] == LIMITED:
-        return Result({**told, "limited": True, "retry_after_ms": -(-retry_after // 1000)}, LIMITED)
+        return Result(ctx.input, LIMITED, beside={"rate": {"retry_after_ms": -(-retry_after // 1000)}})
     raise ActivationError(
         "RATE_LIMITED",
         f"more than {limit.rate} in {limit.period / 1_000_000:g} s for the key {config['key'][:64]!r}",
@@ -195,7 +200,9 @@ HANDLER = HandlerSpec(pass_through, kind=NodeKind.ISOLATED.value)
 TYPE = NodeType(
     name="rate-limit",
     title="Rate limit",
-    description="Lets no more through than so many per period, over all runs. Hands on its input.",
+    description="Lets no more through than so many per period, over all runs. Hands on its input as it is. With "
+    "`exceeded: limited` it has the outcomes `passed` and `limited`; an edge without an outcome is taken after both; "
+    '`_global["<node>:rate"].retry_after_ms` says when to come again.',
     config=RateLimitConfig,
     kind=NodeKind.ISOLATED,
     prepare=prepare,

@@ -21,6 +21,11 @@ DIFFERENCES = {
         Case("def a = 5 > 3\n    ? 'y'\n    : 'n'\na", "y", ours=NEWER),
         Case("' '.isBlank()", True, ours="a method of Java 11"),
     ],
+    "the length of a list of texts": [
+        Case("'a\\nb'.split('\\n').length", 2),
+        Case("','.split(',').length", 0),
+        Case("['a', 'b'].length", 2, ours="what split() gives is a list like any other"),
+    ],
     "integers never overflow": [
         Case("2147483647 + 1", 2147483648, ours="2147483648 would be -2147483648"),
         Case("Long.MAX_VALUE + 1", 2**63, ours="no wrapping"),

@@ -57,6 +57,20 @@ async def test_c13_a_sink_receives_rendered_subject_body_and_attachment_once(mai
     assert re.fullmatch(r"<[0-9a-f]{40}@example\.com>", output["messageId"])
 
 
+async def test_the_same_mail_is_sent_once_while_its_answer_is_kept(mail_server: MailServer) -> None:
+    """The date of a mail is no part of what is asked."""
+    flow = document({**MAIL, "to": "{{input.to}}"}, cache={"ttl": "1h"})
+    async with office(mail_server) as app:
+        await app.deploy(flow)
+        first, second, other = [
+            await (await app.start("letter", {"to": to})).result()
+            for to in ("a@example.com", "a@example.com", "b@example.com")
+        ]
+        assert len(mail_server.mails()) == 2
+    assert first == second
+    assert first != other
+
+
 async def test_the_mail_is_recorded_before_it_is_sent(mail_server: MailServer) -> None:
     async with office(mail_server) as app:
         run = await begin(app, {**MAIL, "subject": "For ${input.name}"}, {"name": "Ada"})

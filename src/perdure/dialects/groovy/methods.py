@@ -204,7 +204,7 @@ REFUSED: Final[dict[str, tuple[str, str]]] = {
     "hashCode": ("hashCode()", "compare with =="),
     "bytes": ("bytes", "keep to text"),
     "getBytes": ("bytes", "keep to text"),
-    "encodeBase64": ("base64", "use a transform node"),
+    "encodeBase64": ("base64", "use the function base64_encode in an expression: ${base64_encode(data.text)}"),
     "md5": ("digests", "use a transform node"),
 }
 

@@ -17,6 +17,11 @@ docs/reference/go-templates.md, whose every example is a test.
 
 from __future__ import annotations
 
-from perdure.expressions.gotemplate.template import GoTemplate, compile_go_template, is_go_template
+from perdure.expressions.gotemplate.template import (
+    GoTemplate,
+    compile_go_template,
+    foreign_placeholders,
+    is_go_template,
+)
 
-__all__ = ["GoTemplate", "compile_go_template", "is_go_template"]
+__all__ = ["GoTemplate", "compile_go_template", "foreign_placeholders", "is_go_template"]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from perdure.errors import ExpressionError, ExpressionLimit, ExpressionSyntax
 from perdure.expressions.gotemplate.functions import FUNCTIONS
 from perdure.expressions.gotemplate.parser import Parser
 from perdure.expressions.gotemplate.reading import reads_of
 from perdure.expressions.gotemplate.rendering import Rendering
+from perdure.expressions.gotemplate.tokens import Action, split
 from perdure.expressions.limits import DEFAULT_LIMITS, Limits, Meter
-from perdure.expressions.places import placed
+from perdure.expressions.places import line_and_column, placed
 from perdure.expressions.rendering import Escape
 from perdure.expressions.values import Json
 
@@ -25,6 +27,8 @@ _TELLING: Final = re.compile(
     r"|\$|\.\w|\(|/\*"
     r")"
 )
+_ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_FOREIGN: Final = re.compile(r"\$\{[^{}\s]")
 
 
 class GoTemplate:
@@ -63,6 +67,26 @@ def is_go_template(text: str) -> bool:
     `{{a.b}}` alone is the same in both.
     """
     return _TELLING.search(text) is not None
+
+
+class Foreign(NamedTuple):
+    """A placeholder as other templates have it, in a Go template."""
+
+    path: str | None
+    """Of `{{a.b}}`, which is filled in if it has a value; `${ }` never is."""
+    line: int
+    column: int
+
+
+def foreign_placeholders(source: str) -> Iterator[Foreign]:
+    """Of a template that compiles. Of each kind the first, for one shows how the others are meant."""
+    actions = [each for each in split(source, DEFAULT_LIMITS) if isinstance(each, Action)]
+    bare = next((each for each in actions if each.path is not None), None)
+    if bare is not None:
+        yield Foreign(bare.path, *line_and_column(source, bare.start))
+    found = _FOREIGN.search(_ACTION.sub(lambda action: " " * len(action[0]), source))
+    if found is not None:
+        yield Foreign(None, *line_and_column(source, found.start()))
 
 
 def compile_go_template(source: str, *, escape: Escape = "none", limits: Limits = DEFAULT_LIMITS) -> GoTemplate:

@@ -119,11 +119,13 @@ def texts(model: type[BaseModel], raw: Any, pointer: str = "") -> Iterator[Text]
                 if field.mark.read is not None:
                     value = field.mark.read(value)
                 kind = field.mark.kind
-                if kind is Kind.MIXED:
-                    kind = Kind.EXPRESSION if isinstance(value, str) else Kind.TEMPLATE
                 script = field.mark.examine(value, raw) if field.mark.examine is not None else None
-                if kind is Kind.TEMPLATE_OR_SCRIPT:
-                    kind = Kind.TEMPLATE if script is None else Kind.SCRIPT
+                if kind in (Kind.MIXED, Kind.TEMPLATE_OR_SCRIPT) and script is not None:
+                    kind = Kind.SCRIPT
+                elif kind is Kind.MIXED:
+                    kind = Kind.EXPRESSION if isinstance(value, str) else Kind.TEMPLATE
+                elif kind is Kind.TEMPLATE_OR_SCRIPT:
+                    kind = Kind.TEMPLATE
                 names = frozenset(field.mark.names(raw)) if field.mark.names is not None else frozenset()
                 yield Text(place, kind, value, names, script)
             else:

@@ -81,7 +81,7 @@ class Node:
         self.work = Work(type=type.name, config=doc.config, timeout=self.timeout, queue=doc.queue)
         """What its handler gets, unless a plan has made a configuration for it."""
         self.missing = doc.missing
-        self.cache = cache_of(doc.cache) if type.kind is not NodeKind.INLINE else None
+        self.cache = cache_of(doc.cache, type.aside) if type.kind is not NodeKind.INLINE else None
         declared = type.outcomes(config) if type.outcomes is not None else ()
         self.declared = None if ANY_OUTCOME in declared else frozenset(declared)
         """Outcomes that its handler may choose; None: any."""

@@ -25,23 +25,29 @@ class Cache(msgspec.Struct, frozen=True):
     ttl: int
     key: Template | None
     shared: bool
+    aside: frozenset[str] = frozenset()
+    """Fields of the resolved configuration that are no part of the question."""
 
     @property
     def reads(self) -> Collection[tuple[str | int, ...]]:
         return self.key.reads if self.key is not None else ()
 
 
-def cache_of(doc: CacheDoc | None) -> Cache | None:
+def cache_of(doc: CacheDoc | None, aside: frozenset[str]) -> Cache | None:
     if doc is None:
         return None
-    return Cache(parse_duration(doc.ttl), compile_template(doc.key) if doc.key is not None else None, doc.shared)
+    key = compile_template(doc.key) if doc.key is not None else None
+    return Cache(parse_duration(doc.ttl), key, doc.shared, aside)
 
 
 def kept(cache: Cache, state: RunState, activation: Activation, work: Work, env: dict[str, Any]) -> Kept:
     """`env`: the names that the key reads."""
     place = None if cache.shared else state.definition
     if cache.key is None:
-        return Kept(_hash([place, work.type, work.config, work.bindings, activation.input]), cache.ttl)
+        config = work.config
+        if cache.aside and isinstance(config, dict):
+            config = {name: value for name, value in config.items() if name not in cache.aside}
+        return Kept(_hash([place, work.type, config, work.bindings, activation.input]), cache.ttl)
     key: Json = cache.key.resolve(env)
     if key is None or key == "":
         raise InvalidInput("the key of the cache is empty", pointer="/cache/key", expected="text that tells apart")

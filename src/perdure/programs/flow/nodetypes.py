@@ -215,6 +215,8 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     reads: Callable[[Any], Collection[tuple[str | int, ...]]] | None = None
     """Prepared configuration -> the names, each with the constant keys that follow it, whose values its handler needs
     (`ctx.bindings`). They are looked up when an attempt begins, and not recorded: all that they are made of is."""
+    aside: frozenset[str] = frozenset()
+    """Fields of its resolved configuration that differ from time to time although the same is asked (`cache`)."""
     is_start: bool = False
     is_end: bool = False
     ends_run: bool = False

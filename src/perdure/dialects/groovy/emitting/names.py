@@ -13,7 +13,9 @@ from typing import Final, Literal
 from perdure.dialects.groovy.emitting.lines import Lines
 from perdure.dialects.groovy.syntax import Statement
 
-BINDINGS: Final = frozenset({"_global", "_enum_store", "_thread", "_response", "_metadata", "input", "vars"})
+BINDINGS: Final = frozenset(
+    {"_global", "_enum_store", "_thread", "_response", "_metadata", "input", "response", "vars"}
+)
 
 Kind = Literal["value", "function", "JsonSlurper", "SimpleDateFormat"]
 

@@ -31,6 +31,8 @@ def property_of(value: Any, name: str) -> Any:
     if value is None:
         raise failure("NullPointerException", "Cannot get property '" + name + "' on null object")
     if isinstance(value, list):
+        if name == "length" and all(isinstance(item, str) for item in value):
+            return len(value)  # what split() gives is an array
         return [property_of(item, name) for item in value if item is not None]
     if isinstance(value, tuple) and name in ("key", "value"):
         return value[0] if name == "key" else value[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -18,7 +19,7 @@ from perdure.expressions import (
     compile_template,
 )
 from perdure.expressions import Problem as Fault
-from perdure.expressions.gotemplate import compile_go_template, is_go_template
+from perdure.expressions.gotemplate import compile_go_template, foreign_placeholders, is_go_template
 from perdure.expressions.places import nearest
 from perdure.expressions.queries import compile_query
 from perdure.model.problems import Problem, Severity, pointed
@@ -29,6 +30,7 @@ from perdure.programs.flow.names import ENVIRONMENT_NAMES
 
 Read = tuple[str | int, ...]
 _Names = tuple[frozenset[str], bool]
+_SECTION = re.compile(r"\{\{[#^]\s*([^{}]*?)\s*\}\}.*?\{\{/\s*\1\s*\}\}", re.DOTALL)
 MOST_STRINGS = DEFAULT_LIMITS.placeholders
 """Strings of one template that are looked at one by one; a template with more is refused as a whole."""
 
@@ -88,7 +90,7 @@ class _Scope:
         elif text.kind in (Kind.TEMPLATE, Kind.LETTER):
             for place, source in islice(_strings(text.value, text.pointer), MOST_STRINGS):
                 if text.kind is Kind.LETTER and is_go_template(source):
-                    yield from _go_template(place, source)
+                    yield from self._go_template(place, source)
                 else:
                     yield from self._template(place, source, text.names)
         elif text.script is not None:
@@ -109,14 +111,36 @@ class _Scope:
     def _template(self, place: str, source: str, more: frozenset[str]) -> Iterator[Problem]:
         severity: Severity = "warning" if self.lenient else "error"
         try:
-            reads = compile_template(source).reads
+            reads: Iterable[Read] = compile_template(source).reads
         except ExpressionError:
             for _, fault in check_template(source):
                 # lenient: a placeholder with a mistake in it stays as it is; too much is too much in any mode
                 yield _told(place, fault, "error" if fault.code == "EXPRESSION_LIMIT" else severity)
             return
-        has_sections = "{{#" in source or "{{^" in source
-        yield from self._names_in(reads, place, "warning" if has_sections else severity, more)
+        if "{{#" in source or "{{^" in source:
+            severity = "warning"
+            reads = _outside_of_sections(source, reads)
+        yield from self._names_in(reads, place, severity, more)
+
+    def _go_template(self, place: str, source: str) -> Iterator[Problem]:
+        """Its names are those of its data, which are not known before. What other templates fill in, it does not."""
+        try:
+            compile_go_template(source)
+        except ExpressionError as fault:
+            yield _told(place, Fault.of(fault), "error")
+            return
+        for foreign in foreign_placeholders(source):
+            if foreign.path is None:
+                told = "this is a Go template, because of its {{ }} actions: it does not fill in ${ }"
+                remedy = 'write {{.input.name}}, and {{"${"}} where the signs themselves are meant'
+                severity: Severity = "warning" if self.lenient else "error"
+            elif self.sketch.names is None:
+                told = f"{{{{{foreign.path}}}}} stays as it is where it has no value: this is a Go template"
+                remedy, severity = f"write {{{{.{foreign.path}}}}}", "warning"
+            else:
+                continue
+            found = Fault("EXPRESSION_SYNTAX", foreign.line, foreign.column, told, remedy)
+            yield _told(place, found, severity)
 
     def _script(self, text: Text, script: Examined) -> Iterator[Problem]:
         for problem in script.problems:
@@ -168,12 +192,13 @@ class _Scope:
             yield Problem("NODE_REFERENCE_HIDDEN", place, told, remedy=remedy, severity="warning")
 
 
-def _go_template(place: str, source: str) -> Iterator[Problem]:
-    """Its names are those of its data, which are not known before."""
+def _outside_of_sections(source: str, reads: Iterable[Read]) -> frozenset[Read]:
+    """A name in a section may be one of its item, so only those of nodes are known to be what they say."""
     try:
-        compile_go_template(source)
-    except ExpressionError as fault:
-        yield _told(place, Fault.of(fault), "error")
+        outside = compile_template(_SECTION.sub(r"{{\1}}", source)).reads
+    except ExpressionError:
+        outside = frozenset()
+    return outside | {read for read in reads if read[0] == "nodes"}
 
 
 def _query(text: Text) -> Iterator[Problem]:
