@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from perdure.dialects.known import NATIVE
 from perdure.errors import InvalidInput
 from perdure.model import commands as c
 from perdure.model.events import TaskOpened, TaskReminded
+from perdure.nodes.catalogue import builtin_types
 from perdure.testing.pure import PureRunner
 from perdure.testing.pure_run import PureRun
 from tests.nodes.flows import failure, node, output, row
@@ -190,3 +192,32 @@ def test_whom_it_concerns_is_told_with_the_task() -> None:
     _, run = approval(assignees=["ada"], candidates=["${run.definition}"], message="because")
     (opened,) = run.of(TaskOpened)
     assert opened.details == {"title": "Refund?", "message": "because", "assignees": ["ada"], "candidates": ["flow"]}
+
+
+DROPDOWN = {"tags": {"values": ["ui.dropdown"]}}
+CHOICE = [{"value": "it"}]
+
+
+@pytest.mark.parametrize(
+    ("options", "places"),
+    [
+        ([{"id": "a"}, {"id": "a"}], ["/1/id"]),
+        ([{"id": "a", "parentId": "b"}], ["/0/parentId"]),
+        ([{"id": "a", **DROPDOWN}, {"id": "b", **DROPDOWN, "possibleValues": []}], ["/0", "/1"]),
+        ([{"id": "a"}, {"id": "b", "parentId": "a"}, {"id": "c", **DROPDOWN, "possibleValues": CHOICE}], []),
+        ([{"id": "${input.a}"}, {"id": "${input.a}"}, {"id": "b", "parentId": "c"}], []),
+        ([{"id": "a", **DROPDOWN, "possibleDynamicValues": "x.y"}, {"id": "b", "parentId": "c"}], []),
+    ],
+)
+def test_what_is_wrong_with_a_view_whatever_the_data_is_found_at_save(options: Any, places: list[str]) -> None:
+    problems = NATIVE.validate(row(node("instruction", {"inputOptions": options})), builtin_types())
+    assert [each.pointer for each in problems] == [f"/nodes/1/config/inputOptions{place}" for place in places]
+
+
+def test_of_two_that_depend_on_one_another_the_one_that_is_missing_is_asked_for() -> None:
+    country = {"id": "country", "tags": {"values": ["ui.dropdown", "ui.required"]}, "possibleValues": CHOICE}
+    dependent = {"it": {"possibleValues": [{"value": "rome"}]}}
+    city = {"id": "city", **DROPDOWN, "parentId": "country", "possibleDependentValues": dependent}
+    runner, run = asked({"inputOptions": [country, city]})
+    with pytest.raises(InvalidInput, match="'country' is required"):
+        answer(runner, run, city="rome")

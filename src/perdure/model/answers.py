@@ -38,6 +38,7 @@ def check_answer(view: dict[str, Any], response: Json) -> None:
     for name in response[SELECTED]:
         place = pointed("", SELECTED, name)
         if name in hidden and name not in widgets:
+            _refuse_missing({each: widgets[each] for each in [hidden[name]] if each in widgets}, selected)
             told = f"{name!r} does not apply to what was selected for {hidden[name]!r}"
             raise InvalidInput(told, pointer=place, expected="no value here")
         if name not in widgets:
@@ -46,6 +47,10 @@ def check_answer(view: dict[str, Any], response: Json) -> None:
             raise InvalidInput(f"the view has no widget {name!r}", pointer=place, expected=f"one of {names}")
         if name in selected:
             _check(widgets[name], selected[name], place)
+    _refuse_missing(widgets, selected)
+
+
+def _refuse_missing(widgets: dict[str, dict[str, Any]], selected: dict[str, Any]) -> None:
     for name, widget in widgets.items():
         if "required" in _kinds(widget) and not _is_static(widget) and selected.get(name) in (None, "", []):
             said = widget.get("description")

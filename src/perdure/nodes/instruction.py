@@ -19,6 +19,7 @@ from perdure.engine.handlers import ActivationError, Result
 from perdure.errors import InvalidInput, PerdureError
 from perdure.expressions import MISSING, Path, Template
 from perdure.model.failures import Failure
+from perdure.model.problems import Problem
 from perdure.model.values import Json, text_of
 from perdure.model.views import MOST_OPTIONS, built_view
 from perdure.model.waits import Ask
@@ -27,7 +28,7 @@ from perdure.nodes.config import template
 from perdure.nodes.script import seed_of
 from perdure.nodes.scripts import Scripts, compile_script
 from perdure.nodes.scripts.fields import TEMPLATE_OR_SCRIPT, is_script, language_of, script_of
-from perdure.nodes.widgets import Option
+from perdure.nodes.widgets import Option, mistakes
 from perdure.programs.flow.fields import Kind, Written
 from perdure.programs.flow.nodetypes import Directive, Done, Execute, NodeType, Plan, Refuse
 
@@ -170,6 +171,11 @@ def reads(prepared: Prepared) -> Collection[tuple[str | int, ...]]:
     return prepared.reads
 
 
+def examine(raw: dict[str, Any]) -> Iterable[Problem]:
+    name = "inputOptions" if "inputOptions" in raw else "options"
+    return mistakes(raw[name], f"/{name}")
+
+
 TYPE = NodeType(
     name="instruction",
     title="Instruction",
@@ -179,6 +185,7 @@ TYPE = NodeType(
     plan=plan,
     outcomes=outcomes_of,
     reads=reads,
+    examine=examine,
     beside=False,
     group="People",
     icon="user-check",

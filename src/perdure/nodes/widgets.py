@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from perdure.model.problems import Problem, pointed
 from perdure.model.views import MOST_VALUES
+from perdure.nodes.config import has_placeholder
 
 
 class Part(BaseModel):
@@ -58,3 +61,28 @@ class Option(Part):
         None, title="By the parent's value", description="What the widget is, by what was chosen for its parent."
     )
     instructions: list[InstructionText] | None = Field(None, title="Instructions", description="Texts by id.")
+
+
+_CHOSEN = ("dropdown", "multi_select")
+_SOURCES = ("possibleValues", "possibleDynamicValues", "possibleDependentValues")
+
+
+def mistakes(options: list[dict[str, Any]], place: str) -> Iterator[Problem]:
+    """What is wrong with these widgets whatever the data will be."""
+    ids = [option["id"] for option in options]
+    inner = [each.get("id") for option in options for each in (option.get("possibleDependentValues") or {}).values()]
+    # Those that are computed, or that come out of the data, may have any id.
+    is_open = any(map(has_placeholder, [*ids, *inner])) or any(each.get("possibleDynamicValues") for each in options)
+    for number, option in enumerate(options):
+        id, parent = option["id"], option.get("parentId")
+        if id in ids[:number] and not has_placeholder(id):
+            told = f"two widgets are called {id!r}"
+            yield Problem("CONFIG_VALUE", pointed(place, number, "id"), told, expected="another id")
+        if parent is not None and not (is_open or has_placeholder(parent)) and parent not in {*ids, *inner}:
+            known = f"one of {', '.join(ids[:20])}"
+            told = f"there is no widget {parent!r} on which {id!r} could depend"
+            yield Problem("CONFIG_VALUE", pointed(place, number, "parentId"), told, expected=known)
+        tags = (option.get("tags") or {}).get("values", ())
+        if any(tag.rpartition(".")[2] in _CHOSEN for tag in tags) and not any(option.get(each) for each in _SOURCES):
+            told = f"there is nothing to choose for {id!r}"
+            yield Problem("CONFIG_VALUE", pointed(place, number), told, expected=" or ".join(_SOURCES))

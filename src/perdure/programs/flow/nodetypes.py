@@ -7,7 +7,7 @@ sleeping, waiting, looping or calling another flow is open to every node type an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
@@ -22,6 +22,7 @@ from perdure.model import waits
 from perdure.model.events import Chunk
 from perdure.model.failures import Failure
 from perdure.model.policies import Retry
+from perdure.model.problems import Problem
 from perdure.model.references import Word
 from perdure.model.values import Json
 
@@ -204,6 +205,9 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: Callable[[Any], tuple[str, ...]] | None = None
     """Configuration -> the outcomes that edges may name, besides `error` and `timeout`. None: it has none of its own.
     ANY_OUTCOME among them: whatever its handler says."""
+    examine: Callable[[dict[str, Any]], Iterable[Problem]] | None = None
+    """A valid configuration as it stands in the document -> what is wrong with it all the same, with pointers into it.
+    Only asked at save: documents that were saved before go on."""
     loop: Callable[[Any], LoopOptions] | None = None
     """For types with a body."""
     waits: Callable[[Any], Waits] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 
 from perdure.errors import PerdureError
@@ -59,6 +60,8 @@ def configuration(node: NodeSketch, *, prepare: bool) -> Iterator[Problem]:
         yield Problem("CONFIG_VALUE", place, told[:1000])
     else:
         yield from _outcomes(node, kind, config)
+        for problem in kind.examine(node.config) if kind.examine is not None else ():
+            yield msgspec.structs.replace(problem, pointer=place + problem.pointer)
 
 
 def _outcomes(node: NodeSketch, kind: NodeType, config: BaseModel) -> Iterator[Problem]:
