@@ -149,7 +149,7 @@ FAILURES: dict[str, Words] = {
     "TASK_TIMEOUT": ("Nobody answered a task in time.", "Draw an edge with the outcome `timeout`."),
     "CANCELLED": ("The run was cancelled; the message is the reason that was given.", "Start another."),
     "TOO_MANY_ERRORS": (
-        "More failures in a row were taken care of than `max_errors`; `details.last` is the last of them.",
+        "More failures in a row were taken care of than `max_errors`; `details` has the `first` and the `last`.",
         "Look for a cycle that fails again and again.",
     ),
     "LIMIT_ACTIVATIONS": (

@@ -214,7 +214,10 @@ def activation_failed(state: RunState, event: e.ActivationFailed, at: int) -> Ac
     activation = move(state, event.id, event, at)
     drop_scopes_of(state, activation)
     if event.outcome is not None:
-        state.errors_in_a_row += event.outcome != SCOPE
+        if event.outcome != SCOPE:
+            if state.errors_in_a_row == 0:
+                state.first_error = event.failure.brief().at_node(activation.node)
+            state.errors_in_a_row += 1
     elif activation.undo is not None:
         assert state.compensating is not None
         state.compensating.failed.append(activation.undo)

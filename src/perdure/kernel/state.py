@@ -250,6 +250,8 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     closing_scopes: dict[int, bool] = {}
     """Iterations that have failed and are being wound up."""
     errors_in_a_row: int = 0
+    first_error: Failure | None = None
+    """Of those in a row, without its details."""
     activation_total: int = 0
     data_bytes: int = 0
 

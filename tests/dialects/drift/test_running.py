@@ -207,8 +207,44 @@ async def test_e02_a_failure_node_that_fails_itself_ends_the_run_after_ten(stage
     )
     async with stage.app() as app:
         run = await begun(app, document)
-        assert (await failure(run))["code"] == "TOO_MANY_ERRORS"
+        found = await failure(run)
+        assert found["code"] == "TOO_MANY_ERRORS"
+        assert (found["details"]["first"]["node"], found["details"]["last"]["node"]) == ("a", "failed")
         assert len(await nodes(run)) == 11
+
+
+@on_stage
+async def test_a_failure_node_with_a_text_of_its_own_keeps_what_led_to_it(stage: Stage) -> None:
+    document = workflow(
+        {"a": state(groovy("return 1 / 0")), "failed": state(good("FAILURE", error="sorry"))},
+        defaultFailureNode="failed",
+    )
+    async with stage.app() as app:
+        found = await failure(await begun(app, document))
+        assert found["message"] == "sorry"
+        cause = found["details"]["cause"]
+        assert (cause["code"], cause["node"]) == ("SCRIPT_RUNTIME", "a")
+        assert cause["message"]
+        request: Any = {"params": {"workflowId": "wf", "version": "LATEST"}}
+        assert (await app.drift.start("default", request))["errorMessage"] == "sorry"
+
+
+@pytest.mark.parametrize("params", [None, {"sku": "{{params.s}}!", "many": 2}])
+@on_stage
+async def test_a_processor_gets_the_parameters_of_its_state_by_name(stage: Stage, params: Any) -> None:
+    async def check_stock(ctx: Any, sku: str, many: int = 1) -> Any:
+        return {"got": f"{sku} {many}"}
+
+    node = good("PROCESSOR", processorComponents={"processor": "check_stock", "params": params})
+    document = workflow(
+        {
+            "a": state(node, "b", parameters={"sku": "$.params.s"}),
+            "b": state(good("SUCCESS", comment="${_global.a.got}")),
+        }
+    )
+    async with stage.app(check_stock) as app:
+        found = await ended(app, document, {"params": {"s": "S-1"}})
+        assert found == {"comment": "S-1 1" if params is None else "S-1! 2"}
 
 
 @on_stage

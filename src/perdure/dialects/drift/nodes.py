@@ -159,6 +159,10 @@ def _processor(state: State, definition: dict[str, Any], ids: Mapping[str, str])
         made.config["processor"] = processor_in(parts)
         if parts.get("params") is not None:
             made.put("params", detail(parts["params"], pointed(place, "params"), structured=True))
+        given = made.config.get("params", {})
+        if state.parameters and isinstance(given, dict) and "script" not in given:
+            of_state = {name: f"${{_global.nodeParameters[{json.dumps(name)}]}}" for name in state.parameters}
+            made.config["params"] = {**of_state, **given}
     else:
         made.config["instruction"] = definition.get("instructionNodeRef")
         made.places["/instruction"] = state.inside("instructionNodeRef")

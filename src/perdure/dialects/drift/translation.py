@@ -20,6 +20,9 @@ _ID = re.compile(ID_PATTERN)
 NEXT = "next"
 """The outcome of a node whose code may name another state, where it names none."""
 
+CAUSE = {name: f"${{_global?.error?.{name} ?? null}}" for name in ("code", "message", "node")}
+"""What led to the failure node, kept with the failure that the run ends with."""
+
 
 class Translated:
     """The flow document, and where its parts come from."""
@@ -68,6 +71,8 @@ class Translated:
             if self._has_child:
                 made.config["input"]["workflowId"] += f"-{self.ids[state.key]}"
             self._has_child = True
+        if made.type == "fail" and state is self.sheet.on_failure:
+            made.config["details"]["cause"] = CAUSE
         place = pointed("/nodes", len(self.nodes))
         node: dict[str, Any] = {"id": self.ids[state.key], "type": made.type, "config": made.config, "join": "any"}
         if self.sheet.is_on_demand(state) and not self.sheet.is_doubtful:

@@ -249,7 +249,7 @@ class FlowProgram:
                     "TOO_MANY_ERRORS",
                     f"more than {state.limits.max_errors} errors in a row",
                     node=node.id,
-                    details={"last": failure.as_dict()},
+                    details={"first": (state.first_error or failure).as_dict(), "last": failure.as_dict()},
                 )
                 fail_run(turn, many, activation.id)
                 return
