@@ -1,9 +1,11 @@
 """Secrets do not get into the store: what an attempt has read with `ctx.secret` is cut out of all that it reports.
 
 A handler is careful with a secret, and the server to which it sends it may not be: it can answer with the header that
-it was sent. So outputs, failures, heartbeats, log lines and blobs of the attempt are searched for the secret itself and
-for the forms in which it travels: base64 (at any offset, so also inside of `user:password`), percent-encoded, as JSON
-and HTML write it, in hexadecimal; in small and capital letters alike.
+it was sent. So outputs, waits, failures, heartbeats, log lines, cells and blobs of the attempt are searched for the
+secret itself and for the forms in which it travels: without the white space around it, base64 (at any offset, so also
+inside of `user:password`), percent-encoded, as JSON and HTML write it, in hexadecimal; in small and capital letters
+alike. Of a secret that is a URL each part is looked for as well, except for its host: servers like to name the path
+that they do not know.
 
 What this does not find: a secret of fewer than six characters, one that was encrypted, compressed or taken apart, and
 one that another run brings as data.
@@ -16,93 +18,97 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
-from typing import Any
-from urllib.parse import quote, quote_plus
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from msgspec.structs import replace
 
 from perdure.model.commands import Command, Complete, Fail
 from perdure.model.failures import Failure
 from perdure.model.values import Json
+from perdure.model.waits import AnyWait, Ask, AwaitSignal, Sleep
 
 SHORTEST = 6
+SHORTEST_PART = 8
+"""Characters of a single segment or value in a secret URL from which on it is taken for a secret of its own."""
 CONCEALED = "[secret]"
 _B64_SHORTEST = 6
-_LONG = 1024
-"""Longer texts are first searched for each form by itself, which is many times faster than for any of them."""
+_KEPT_IN_URLS: Final = "%/?:@!$&'()*+,;=-._~"
+_WORDS: Final = frozenset(
+    {"callback", "incoming", "messages", "services", "triggers", "webhooks", "workflow", "workflows"}
+)
+"""They stand in the URLs of many webhooks and in the answers of many servers; nobody is let in for them."""
+
+
+class _Search(NamedTuple):
+    text: re.Pattern[str]
+    data: re.Pattern[bytes]
+    forms: tuple[str, ...]
+    written: tuple[bytes, ...]
+    shortest: int
+    longest: int
+
+
+@lru_cache(maxsize=128)
+def _search(secrets: frozenset[str]) -> _Search:
+    """Kept, as a node reads the same secrets in each of its attempts."""
+    forms = sorted({form for secret in secrets for form in forms_of(secret)}, key=len, reverse=True)
+    written = [form.encode("utf-8", "surrogatepass") for form in forms]
+    return _Search(
+        re.compile("|".join(map(re.escape, forms)), re.IGNORECASE),
+        re.compile(b"|".join(map(re.escape, written)), re.IGNORECASE),
+        tuple({form.lower() for form in forms}),
+        tuple({form.lower() for form in written}),
+        len(forms[-1]),
+        max(map(len, written)),
+    )
 
 
 class Concealed:
     """The secrets of one attempt."""
 
-    __slots__ = ("_bytes", "_forms", "_longest", "_secrets", "_text", "_written")
+    __slots__ = ("_found", "_secrets")
 
     def __init__(self) -> None:
         self._secrets: set[str] = set()
-        self._text: re.Pattern[str] | None = None
-        self._bytes: re.Pattern[bytes] | None = None
-        self._forms: tuple[str, ...] = ()
-        self._written: tuple[bytes, ...] = ()
-        self._longest = 0
+        self._found: _Search | None = None
 
     def add(self, secret: str) -> None:
-        if len(secret) >= SHORTEST and secret not in self._secrets:
-            self._secrets.add(secret)
-            self._text = None
+        stripped = secret.strip()
+        for each in {secret, stripped, *parts_of_url(stripped)}:
+            if len(each) >= SHORTEST and each not in self._secrets:
+                self._secrets.add(each)
+                self._found = None
 
-    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[bytes]] | None:
-        if not self._secrets:
-            return None
-        if self._text is None or self._bytes is None:
-            forms = sorted({form for secret in self._secrets for form in forms_of(secret)}, key=len, reverse=True)
-            self._text = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE)
-            written = [form.encode("utf-8", "surrogatepass") for form in forms]
-            self._bytes = re.compile(b"|".join(map(re.escape, written)), re.IGNORECASE)
-            self._longest = max(map(len, written))
-            self._forms = tuple({form.lower() for form in forms})
-            self._written = tuple({form.lower() for form in written})
-        return self._text, self._bytes
+    def _searched(self) -> _Search | None:
+        if self._found is None and self._secrets:
+            self._found = _search(frozenset(self._secrets))
+        return self._found
 
     def text(self, text: str) -> str:
-        patterns = self._patterns()
-        return text if patterns is None else self._cut(text, patterns[0])
-
-    def _cut(self, text: str, pattern: re.Pattern[str]) -> str:
-        if len(text) > _LONG:
-            lower = text.lower()
-            if not any(form in lower for form in self._forms):
-                return text
-        return pattern.sub(CONCEALED, text)
+        search = self._searched()
+        return text if search is None else _cut(text, search)
 
     def value(self, value: Json) -> Json:
-        patterns = self._patterns()
-        return value if patterns is None else self._without(value, patterns[0])
+        search = self._searched()
+        return value if search is None else _without(value, search)
 
-    def _without(self, value: Any, pattern: re.Pattern[str]) -> Any:
-        if isinstance(value, str):
-            return self._cut(value, pattern)
-        if isinstance(value, dict):
-            return {self._cut(key, pattern): self._without(part, pattern) for key, part in value.items()}
-        if isinstance(value, list):
-            return [self._without(part, pattern) for part in value]
-        if isinstance(value, int | float) and not isinstance(value, bool) and pattern.search(str(value)):
-            return CONCEALED
-        return value
+    def data(self, data: bytes) -> bytes:
+        search = self._searched()
+        return data if search is None else _cut_data(data, search)
 
     async def stream(self, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """A stream of bytes; as much is held back as a secret that has only begun could be long."""
-        patterns = self._patterns()
-        if patterns is None:
+        search = self._searched()
+        if search is None:
             async for part in parts:
                 yield part
             return
         held = b""
         async for part in parts:
-            held += part
-            lower = held.lower()
-            if any(form in lower for form in self._written):
-                held = patterns[1].sub(CONCEALED.encode(), held)
-            ready = max(0, len(held) - self._longest + 1)
+            held = _cut_data(held + part, search)
+            ready = max(0, len(held) - search.longest + 1)
             if ready:
                 yield held[:ready]
                 held = held[ready:]
@@ -115,13 +121,30 @@ class Concealed:
                 return replace(
                     report,
                     output=self.value(report.output),
+                    outcome=None if report.outcome is None else self.text(report.outcome),
                     vars=self.value(report.vars),
                     beside=self.value(report.beside),
+                    then=None if report.then is None else self.wait(report.then),
                 )
             case Fail():
                 return replace(report, failure=self.failure(report.failure), output=self.value(report.output))
             case _:
                 return report
+
+    def wait(self, wait: AnyWait) -> AnyWait:
+        match wait:
+            case Sleep():
+                return replace(wait, output=self.value(wait.output))
+            case AwaitSignal():
+                return replace(wait, name=self.text(wait.name))
+            case Ask():
+                return replace(
+                    wait,
+                    view=self.value(wait.view),
+                    details=self.value(wait.details),
+                    decided_by=self.value(wait.decided_by),
+                    outcomes=self.value(wait.outcomes),
+                )
 
     def failure(self, failure: Failure) -> Failure:
         return replace(
@@ -132,12 +155,69 @@ class Concealed:
         )
 
 
+def _cut(text: str, search: _Search) -> str:
+    # To look for each form by itself is many times faster than for any of them, and most texts hold none.
+    if len(text) < search.shortest:
+        return text
+    lower = text.lower()
+    return search.text.sub(CONCEALED, text) if any(form in lower for form in search.forms) else text
+
+
+def _cut_data(data: bytes, search: _Search) -> bytes:
+    lower = data.lower()
+    return search.data.sub(CONCEALED.encode(), data) if any(form in lower for form in search.written) else data
+
+
+def _without(value: Any, search: _Search) -> Any:
+    if isinstance(value, str):
+        return _cut(value, search)
+    if isinstance(value, dict):
+        return {_cut(key, search): _without(part, search) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without(part, search) for part in value]
+    if isinstance(value, int | float) and not isinstance(value, bool) and _cut(str(value), search) != str(value):
+        return CONCEALED
+    return value
+
+
+@lru_cache(maxsize=128)
+def parts_of_url(secret: str) -> frozenset[str]:
+    """What of a secret URL is a secret by itself: all but scheme and host. None if it is no URL."""
+    scheme, found, _ = secret.partition("://")
+    if not found or not scheme.isascii() or not scheme.isalpha():
+        return frozenset()
+    try:
+        url = urlsplit(secret)
+        origin = f"{url.scheme}://{url.netloc}"
+        password = url.password
+    except ValueError:
+        return frozenset()  # such a one is never called
+    segments = [each for each in url.path.split("/") if each]
+    rests = ["/".join(segments[start:]) for start in range(len(segments))]
+    if url.query:
+        rests += [f"{rest}?{url.query}" for rest in rests]
+    values = [pair.partition("=")[2] for pair in url.query.split("&")]
+    alone = [*segments, *rests, *values, url.fragment, url.username or ""]
+    kept = {each for each in alone if len(each) >= SHORTEST_PART and each.lower() not in _WORDS}
+    kept |= {url.path, url.query, f"{url.path}?{url.query}", password or ""}
+    if url.path.strip("/"):
+        kept.add(origin + url.path)
+    kept -= {f"/{word}" for word in _WORDS}
+    return frozenset(
+        form
+        for each in kept
+        for form in (each, quote(each, safe=_KEPT_IN_URLS), unquote(each), unquote_plus(each))
+        if len(form) >= SHORTEST
+    )
+
+
 def forms_of(secret: str) -> set[str]:
     data = secret.encode("utf-8", "surrogatepass")
+    written = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
     found = {
         secret,
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
+        *written,
+        *(each.replace("/", "\\/") for each in written),
         quote(data, safe=""),
         quote(data),
         quote_plus(data),

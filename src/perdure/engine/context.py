@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import sys
 import traceback
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perdure.engine.concealing import Concealed
+from perdure.errors import InvalidInput
 from perdure.model.values import Json, decode_json, encode_json
 from perdure.ports.blobs import BlobInfo, Blobs
 from perdure.ports.cells import Cell, Cells
@@ -34,9 +36,14 @@ class _Log(logging.LoggerAdapter[logging.Logger]):
         if concealed is None or not self.isEnabledFor(level):
             super().log(level, msg, *args, **more)
             return
-        line = str(msg) % args if args else str(msg)
-        if more.pop("exc_info", None):
-            line = f"{line}\n{traceback.format_exc()}"
+        try:
+            line = logging.LogRecord("", level, "", 0, msg, args, None).getMessage()
+        except Exception:
+            line = f"{msg} {args}"  # as with other loggers, a line that is not well made stops nobody
+        raised = more.pop("exc_info", None)
+        if raised:
+            problem = raised if isinstance(raised, BaseException) else sys.exception()
+            line = f"{line}\n{''.join(traceback.format_exception(problem))}" if problem is not None else line
         super().log(level, "%s", concealed.text(line), **more)
 
 
@@ -62,22 +69,35 @@ class HandlerBlobs:
 
 
 class HandlerCells:
-    """Small values that all workers of the run's namespace share (`perdure.ports.cells`)."""
+    """Small values that all workers of the run's namespace share (`perdure.ports.cells`). Secrets are cut out of them,
+    and refused in their keys: cut out there, the cells of two secrets would be one."""
 
-    __slots__ = ("_cells", "_namespace")
+    __slots__ = ("_cells", "_execution", "_namespace")
 
-    def __init__(self, cells: Cells, namespace: str) -> None:
-        self._cells = cells
+    def __init__(self, execution: Execution, namespace: str) -> None:
+        self._cells: Cells = execution.runner.cells
+        self._execution = execution
         self._namespace = namespace
 
     async def get(self, key: str) -> Cell | None:
+        """Raises InvalidInput for a key that holds a secret."""
+        self._check(key)
         return await self._cells.get(self._namespace, key)
 
     async def put(
         self, key: str, value: bytes, *, ttl: int | None = None, if_version: str | None = None
     ) -> Cell | None:
-        """Sets it, for `ttl` microseconds; with `if_version` only if it is still at that version. None: it is not."""
+        """Sets it, for `ttl` microseconds; with `if_version` only if it is still at that version. None: it is not.
+        Raises InvalidInput for a key that holds a secret."""
+        self._check(key)
+        if self._execution.concealed is not None:
+            value = self._execution.concealed.data(value)
         return await self._cells.put(self._namespace, key, value, ttl=ttl, if_version=if_version)
+
+    def _check(self, key: str) -> None:
+        concealed = self._execution.concealed
+        if concealed is not None and concealed.text(key) != key:
+            raise InvalidInput("the key of a cell holds a secret", expected="a key without one, such as a keyed hash")
 
 
 class ActivationContext:
@@ -187,7 +207,7 @@ class ActivationContext:
 
     @property
     def cells(self) -> HandlerCells:
-        return HandlerCells(self._execution.runner.cells, self.namespace)
+        return HandlerCells(self._execution, self.namespace)
 
     async def secret(self, name: str) -> str:
         """Raises NotFound. It is cut out of what the attempt reports; see `engine.concealing` for what that finds."""
@@ -200,6 +220,11 @@ class ActivationContext:
         if self._execution.concealed is None:
             self._execution.concealed = Concealed()
         self._execution.concealed.add(secret)
+
+    def without_secrets(self, value: Json) -> Json:
+        """As it would be reported. For what is taken apart or cut before it is: what is left of a secret then would not
+        be found any more."""
+        return value if self._execution.concealed is None else self._execution.concealed.value(value)
 
     @property
     def is_cancelled(self) -> bool:

@@ -185,7 +185,7 @@ class HandlerRunner:
         except asyncio.CancelledError:
             report = self._stopped(execution)
         except BaseException as problem:  # a step that says sys.exit() ends itself, not the worker
-            report = failed(execution.id, execution.attempt, problem)
+            report = failed(execution.id, execution.attempt, problem, execution.concealed)
         self._slots += 1
         self._end(execution, report)
         if self._queue:
@@ -219,12 +219,12 @@ class HandlerRunner:
         if execution.expired:
             report = timed_out(execution.id, execution.attempt)
         elif problem is not None:
-            report = failed(execution.id, execution.attempt, problem)
+            report = failed(execution.id, execution.attempt, problem, execution.concealed)
         else:
             try:
                 report = completed(execution.id, execution.attempt, done.result())
             except Exception as invalid:
-                report = failed(execution.id, execution.attempt, invalid)
+                report = failed(execution.id, execution.attempt, invalid, execution.concealed)
         self._threads += 1
         self._end(execution, report)
         if self._thread_queue:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from perdure.engine.concealing import Concealed
 from perdure.engine.handlers import ActivationError, Result
 from perdure.engine.outputs import purified, purified_object
 from perdure.errors import InvalidInput, PerdureError
@@ -54,28 +55,28 @@ def _waiting(id: int, attempt: int, wait: Wait) -> Complete:
         raise InvalidInput(f"a wait that is not well made: {problem}") from problem
 
 
-def failed(id: int, attempt: int, problem: BaseException) -> Fail:
-    """Never raises, whatever it is that the handler has raised."""
+def failed(id: int, attempt: int, problem: BaseException, concealed: Concealed | None = None) -> Fail:
+    """Never raises, whatever it is that the handler has raised. Long messages are cut, and secrets before that."""
     if isinstance(problem, ActivationError):
-        return _as_it_says(id, attempt, problem)
+        return _as_it_says(id, attempt, problem, concealed)
     if isinstance(problem, PerdureError):
         failure = failure_from(problem)
         kept = _kept(failure.details)
-        return Fail(id, attempt, msgspec.structs.replace(failure, message=_readable(problem), details=kept))
+        return Fail(id, attempt, msgspec.structs.replace(failure, message=_readable(problem, concealed), details=kept))
     # What user code raises may pass with time, as far as we know; a retry policy decides whether it is tried again.
-    message = _readable(problem)
+    message = _readable(problem, concealed)
     return Fail(
         id, attempt, Failure("NODE_FAILED", message, retryable=True, details={"exception": type(problem).__name__})
     )
 
 
-def _as_it_says(id: int, attempt: int, error: ActivationError) -> Fail:
+def _as_it_says(id: int, attempt: int, error: ActivationError, concealed: Concealed | None) -> Fail:
     output, details = None, _kept(error.details)
     try:
         output, _ = purified(error.output)
     except InvalidInput:
         details = {**(details or {}), "note": "its partial output was not JSON and is left out"}
-    code, message = _plain(error.code) or "NODE_FAILED", _readable(error)
+    code, message = _plain(error.code) or "NODE_FAILED", _readable(error, concealed)
     return Fail(id, attempt, Failure(code, message, bool(error.retryable), None, _pause(error), details), output)
 
 
@@ -109,8 +110,10 @@ def cancelled_itself(id: int, attempt: int) -> Fail:
     return Fail(id, attempt, Failure("NODE_FAILED", "the handler cancelled itself", retryable=True))
 
 
-def _readable(problem: BaseException) -> str:
+def _readable(problem: BaseException, concealed: Concealed | None) -> str:
     text = _plain(problem)
+    if concealed is not None:
+        text = concealed.text(text)
     name = type(problem).__name__
     if isinstance(problem, KeyError | SystemExit | StopIteration):
         return f"{name}: {text}"[:_MESSAGE]  # their text alone says nothing
