@@ -138,6 +138,37 @@ async def test_a_token_server_that_gives_none(status: int, body: Any, retryable:
     assert (failure["code"], failure.get("retryable", False)) == ("HTTP_AUTH_FAILED", retryable)
 
 
+async def test_r10_tokens_are_for_those_who_know_the_secret(server: WebServer) -> None:
+    """A wrong secret gets neither a token that is kept nor one that is on its way, and nobody fails with it."""
+    expected = base64.b64encode(b"me:right-secret").decode()
+    both = asyncio.Barrier(2)
+
+    async def issue(request: web.Request) -> web.StreamResponse:
+        if len([asked for asked in server.asked if asked.path == "/token"]) <= 2:
+            await both.wait()
+        is_right = request.headers["Authorization"] == f"Basic {expected}"
+        body = {"access_token": "token-of-me", "expires_in": 60} if is_right else {"error": "invalid_client"}
+        return web.json_response(body, status=200 if is_right else 401)
+
+    server.handle("/token", issue)
+    server.answer("/api", {"hello": True})
+    async with application(secrets={"R": "right-secret", "W": "wrong-secret"}, hosts=hosts(server)) as app:
+        for name in "WR":
+            auth = {**OAUTH, "client_secret": {"secret": name}}
+            await app.deploy(flow({"url": "https://x.example/api", "auth": auth}, id=name, retry={"attempts": 1}))
+
+        async def begin(name: str) -> Any:
+            try:
+                return (await (await app.start(name)).result())["data"]
+            except RunEnded as ended:
+                return (ended.failure or {})["code"]
+
+        assert await asyncio.gather(begin("W"), begin("R")) == ["HTTP_AUTH_FAILED", {"hello": True}]
+        assert await begin("W") == "HTTP_AUTH_FAILED"
+        assert await begin("R") == {"hello": True}
+    assert [asked.path for asked in server.asked].count("/token") == 3
+
+
 async def test_r10_pages_go_on_with_the_new_token(server: WebServer) -> None:
     issuer = Issuer(server)
 

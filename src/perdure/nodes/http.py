@@ -124,6 +124,8 @@ class Caller:
         else:
             answer, _ = await self._send(ctx, prepared, call, grant, values)
             data = await value_of(answer, config.response, config.empty_body, ctx)
+        # Before a transformer sees it: what that makes of a secret which was echoed would not be found any more.
+        data = ctx.without_secrets(data)
         if prepared.schema is not None:
             misfit = prepared.schema.first_misfit(data)
             if misfit is not None:
@@ -136,7 +138,7 @@ class Caller:
     async def _result(self, ctx: ActivationContext, prepared: Prepared, answer: Answer, data: Json) -> Result:
         if prepared.transformer is None and prepared.config.output == "response":
             return Result({**told(answer), "data": data})
-        seen = shown(answer, data)
+        seen = ctx.without_secrets(shown(answer, data, ctx))
         if prepared.transformer is not None:
             response = {**seen, "status": answer.status, "body": data, "data": data}
             names = {**ctx.bindings, "_response": data, "response": response}
@@ -180,6 +182,7 @@ class Caller:
             redirects=config.redirects,
             private=frozenset(private | {name.lower() for name, _ in credentials}),
             has_private_body=any(place[0] == "body" for place in prepared.secrets),
+            has_private_url=any(place[0] == "url" for place in prepared.secrets),
         )
         return call, grant
 
@@ -197,7 +200,7 @@ class Caller:
             call = msgspec.structs.replace(call, headers=(*kept, *fresh))
             answer = await self._tools.http.call(ctx.namespace, call)
         if not is_expected(answer.status, prepared.config.ok):
-            raise status_failure(answer, ctx.now())
+            raise status_failure(answer, ctx)
         return answer, call
 
     async def _pages(

@@ -12,7 +12,6 @@ nobody. The URL of a webhook is a secret. Give it as `{"secret": "NAME"}`, so th
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 import msgspec
@@ -249,11 +248,23 @@ def handler(tools: Toolbox) -> HandlerSpec:
             url = await _filled(ctx, config["webhook"])
         _check_url(url)
         try:
-            call = Call("POST", url, tuple(headers), encode_json(body), SECONDS, ANSWER_BYTES, redirects=0)
+            call = Call(
+                "POST",
+                url,
+                tuple(headers),
+                encode_json(body),
+                SECONDS,
+                ANSWER_BYTES,
+                redirects=0,
+                has_private_url="webhook" in config,
+            )
             answer = await tools.http.call(ctx.namespace, call)
         except CallFailed as failed:
-            raise _hidden(failed, url) from None
-        _check(answer, url, has_token="token" in config)
+            if failed.code != "HTTP_DROPPED":
+                raise
+            # The request may have arrived: what became of it is not known.
+            raise ActivationError("OUTCOME_UNKNOWN", failed.message, retryable=True, details=failed.details) from None
+        _check(answer, ctx, has_token="token" in config)
         return {
             "data": True,
             "sent": True,
@@ -284,21 +295,12 @@ def _check_url(url: str) -> None:
         raise ActivationError("SLACK_INVALID", "the webhook is no URL") from None
 
 
-def _hidden(failed: CallFailed, url: str) -> ActivationError:
-    """The same failure without the URL. If the request may have arrived, what became of it is not known."""
-    host = read_url(url).host
-    said = re.sub(r"https?://\S+?(?=[:,;]?(?:\s|$))", host, failed.message.replace(url, host))
-    if failed.code == "HTTP_DROPPED":
-        return ActivationError("OUTCOME_UNKNOWN", said, retryable=True, details=failed.details)
-    failed.message, failed.args = said, (said,)
-    return failed
-
-
-def _check(answer: Answer, url: str, *, has_token: bool) -> None:
-    said = answer.body[:500].decode("utf-8", "replace").strip().replace(url, "…")
+def _check(answer: Answer, ctx: ActivationContext, *, has_token: bool) -> None:
+    # Without secrets before it is cut: the first half of one would not be found any more.
+    said = str(ctx.without_secrets(answer.body.decode("utf-8", "replace").strip()))[:500]
     details: dict[str, Any] = {"statusCode": answer.status, "answer": said}
     if answer.status == 200:
-        wrong = _refusal(answer.body) if has_token else None
+        wrong = _refusal(answer.body, ctx) if has_token else None
         if wrong == "ratelimited":
             raise ActivationError("SLACK_UNAVAILABLE", "Slack asks to wait", retryable=True, details=details)
         if wrong is not None:
@@ -311,14 +313,14 @@ def _check(answer: Answer, url: str, *, has_token: bool) -> None:
     raise ActivationError("SLACK_REJECTED", f"Slack answered {answer.status}: {said[:200]}", details=details)
 
 
-def _refusal(body: bytes) -> str | None:
+def _refusal(body: bytes, ctx: ActivationContext) -> str | None:
     try:
         said = decode_json(body)
     except Exception:
         return "the answer is no JSON"
     if isinstance(said, dict) and said.get("ok") is True:
         return None
-    return str(said.get("error") if isinstance(said, dict) else said)[:200]
+    return str(ctx.without_secrets(said.get("error") if isinstance(said, dict) else said))[:200]
 
 
 def _pause(text: str | None) -> float | None:

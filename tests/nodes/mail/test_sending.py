@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import re
 from email.header import decode_header, make_header
 from email.parser import BytesParser
@@ -12,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from perdure.errors import RunEnded
 from perdure.model import events as e
-from tests.fixtures.mailserver import USER, MailServer
+from tests.fixtures.mailserver import PASSWORD, USER, MailServer
 from tests.fixtures.moments import until
 from tests.nodes.mail.letterbox import MAIL, begin, document, failing, office, send
 
@@ -378,6 +380,21 @@ async def test_a_wrong_password(tls_mail_server: MailServer) -> None:
         failure = await failing(app, {})
     assert (failure["code"], failure["details"]["code"]) == ("MAIL_REJECTED", 535)
     assert "guess" not in str(failure)
+
+
+async def test_a_password_that_the_server_repeats_is_not_kept(tls_mail_server: MailServer) -> None:
+    """Neither if all recipients are refused nor if only some are, which is no failure."""
+    encoded = base64.b64encode(f"\0{USER}\0{PASSWORD}".encode()).decode()
+    tls_mail_server.switch(refuse=["bad@example.com"], added=f": {PASSWORD} {encoded}")
+    async with office(tls_mail_server) as app:
+        for to in (["ada@example.com", "bad@example.com"], ["bad@example.com"]):
+            run = await begin(app, {**MAIL, "to": to})
+            with contextlib.suppress(RunEnded):
+                await run.result()
+            history = repr(await run.history())
+            assert "no such user here: [secret]" in history
+            assert PASSWORD not in history
+            assert encoded[8:] not in history
 
 
 async def test_a_password_is_not_sent_to_a_server_without_tls(mail_server: MailServer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from typing import Annotated, Any, Literal
+from urllib.parse import quote_plus
 
 from pydantic import AfterValidator, AliasChoices, Field, TypeAdapter, ValidationError, WithJsonSchema
 
@@ -161,7 +162,12 @@ async def _named(name: str, ctx: ActivationContext, tools: Toolbox) -> tuple[lis
 async def _with_token(
     grant: Grant, secret: Any, ctx: ActivationContext, tools: Toolbox
 ) -> tuple[list[tuple[str, str]], Grant | None]:
-    token = await tools.tokens.get(ctx.namespace, grant, secret)
+    async def known() -> str:
+        found = str(await secret())
+        ctx.conceal(quote_plus(found))  # so it is sent, in base64
+        return found
+
+    token = await tools.tokens.get(ctx.namespace, grant, known)
     ctx.conceal(token)
     return [("Authorization", f"Bearer {token}")], grant
 

@@ -103,15 +103,28 @@ def headers_of(answer: Answer) -> dict[str, str]:
 
 def told(answer: Answer) -> dict[str, Any]:
     """All but the body."""
-    return {"status_code": answer.status, "url": answer.url, "method": answer.method, "headers": headers_of(answer)}
+    return {
+        "status_code": answer.status,
+        "url": answer.told_url,
+        "method": answer.method,
+        "headers": headers_of(answer),
+    }
 
 
-def shown(answer: Answer, data: Json) -> dict[str, Any]:
+def shown(answer: Answer, data: Json, ctx: ActivationContext) -> dict[str, Any]:
     """The response as it is kept beside the output: whole if it is small."""
     found = told(answer)
     if len(encode_json(data)) <= SHOWN:
         return {**found, "data": data}
-    return {**found, "data": decoded(answer.body[:SHOWN], content_type(answer)[1]), "truncated": True}
+    return {**found, "data": _beginning(answer, ctx), "truncated": True}
+
+
+def _beginning(answer: Answer, ctx: ActivationContext) -> str:
+    """Secrets are cut out before the rest is cut off, as of one that is cut in two the first half would be kept."""
+    if len(answer.body) <= SHOWN:
+        return decoded(answer.body, content_type(answer)[1])
+    text = str(ctx.without_secrets(decoded(answer.body[: 2 * SHOWN], content_type(answer)[1])))
+    return text.encode("utf-8", "replace")[:SHOWN].decode("utf-8", "ignore")
 
 
 # -- statuses --------------------------------------------------------------------------------------
@@ -124,20 +137,18 @@ def is_expected(status: int, ok: Any) -> bool:
     )
 
 
-def status_failure(answer: Answer, now: int) -> CallFailed:
-    """`now`: microseconds since 1970."""
+def status_failure(answer: Answer, ctx: ActivationContext) -> CallFailed:
     status = answer.status
     may_pass = status in (408, 425, 429) or status >= 500
-    kind, charset = content_type(answer)
-    body: Json = decoded(answer.body[:SHOWN], charset) if answer.body else None
-    if isinstance(body, str) and len(answer.body) <= SHOWN and kind.endswith("json"):
+    body: Json = _beginning(answer, ctx) if answer.body else None
+    if isinstance(body, str) and len(answer.body) <= SHOWN and content_type(answer)[0].endswith("json"):
         with suppress(PerdureError):
             body = decode_json(body)
-    details = {"status": status, "url": answer.url, "method": answer.method, "body": body}
-    pause = retry_after(answer.header("retry-after"), now) if may_pass else None
+    details = {"status": status, "url": answer.told_url, "method": answer.method, "body": body}
+    pause = retry_after(answer.header("retry-after"), ctx.now()) if may_pass else None
     return CallFailed(
         "HTTP_STATUS",
-        f"{answer.method} {answer.url.partition('?')[0][:500]} answered {status}",
+        f"{answer.method} {answer.told_url.partition('?')[0][:500]} answered {status}",
         retryable=may_pass,
         retry_after=pause,
         details=details,

@@ -93,12 +93,13 @@ async def post(office: PostOffice, ctx: ActivationContext) -> Json:
         return _output(progress, id, provider)
     utf8 = not all(each.is_ascii for each in [sender, *mail.to, *mail.cc, *mail.bcc, *mail.reply_to])
     message = await _composed(ctx, mail, sender, id, settings.size)
+    server = settings.servers[provider]
+    if server.user is not None:
+        # A server may repeat it, also where it takes the mail; what an attempt has read is cut out of its report.
+        await ctx.secret(server.secret)
     try:
         receipt = await office.courier(ctx.namespace, provider).send(sender.mailbox, recipients, message, utf8=utf8)
     except MailFault as fault:
-        server = settings.servers[provider]
-        if server.user is not None:
-            await ctx.secret(server.secret)  # a server may repeat it; what an attempt has read is cut out of its report
         raise _failure(fault, id, provider) from None
     progress = progress.with_receipt(receipt)
     deferred = {mailbox: answer for mailbox, answer in receipt.refused.items() if mailbox not in progress.refused}

@@ -59,7 +59,7 @@ class HttpClient:
             async with asyncio.timeout(call.timeout):
                 return await _follow(lines, call)
         except TimeoutError:
-            told = f"{call.method} {_told(call.url)} took longer than {call.timeout:g} seconds"
+            told = f"{_told(call)} took longer than {call.timeout:g} seconds"
             raise CallFailed("TIMEOUT", told, retryable=True, details={"seconds": call.timeout}) from None
 
     async def close(self) -> None:
@@ -68,14 +68,14 @@ class HttpClient:
 
 
 async def _follow(lines: _Lines, call: Call) -> Answer:
-    place = _place(call.url)
+    place = _place(call)
     for count in range(call.redirects + 1):
         answer = await lines.send(call, place, count)
         target = answer.header("location") if answer.status in _REDIRECTS else None
         if target is None or call.redirects == 0:
             return answer
         before, url = place, urljoin(call.url, target.strip())
-        place = _redirected(url)
+        place = _redirected(url, call)
         call = _next_hop(replace(call, url=url), answer.status, before, place)
     raise _no_redirect(f"there are more than {call.redirects} redirects")
 
@@ -94,27 +94,34 @@ def _next_hop(call: Call, status: int, before: Place, place: Place) -> Call:
     return replace(call, headers=kept)
 
 
-def _place(url: str) -> Place:
+def _place(call: Call) -> Place:
+    try:
+        return read_url(call.url)
+    except ValueError as problem:
+        raise invalid_url("the secret is no URL" if call.has_private_url else str(problem)) from None
+
+
+def _redirected(url: str, call: Call) -> Place:
     try:
         return read_url(url)
     except ValueError as problem:
-        raise invalid_url(str(problem)) from None
-
-
-def _redirected(url: str) -> Place:
-    try:
-        return read_url(url)
-    except ValueError as problem:
-        raise _no_redirect(f"of where it leads: {problem}") from None
+        why = "it leads to what is no URL" if call.has_private_url else f"of where it leads: {problem}"
+        raise _no_redirect(why) from None
 
 
 def _no_redirect(why: str) -> CallFailed:
     return CallFailed("HTTP_REDIRECT_REFUSED", f"the redirect is not followed: {why}")
 
 
-def _told(url: str) -> str:
-    """The URL without its query, which may hold what is nobody's business."""
-    return url.partition("?")[0][:500]
+def _told(call: Call) -> str:
+    """Method and URL without its query, which may hold what is nobody's business; of a secret URL the host alone."""
+    url = call.url.partition("?")[0][:500]
+    if call.has_private_url:
+        try:
+            url = read_url(call.url).host
+        except ValueError:
+            url = "a secret URL"
+    return f"{call.method} {url}"
 
 
 class _Lines:
@@ -134,7 +141,7 @@ class _Lines:
 
     async def send(self, call: Call, place: Place, redirects: int) -> Answer:
         method, url, body = call.method, call.url, call.body
-        told = f"{method} {_told(url)}"
+        told = _told(call)
         given: CIMultiDict[str] = CIMultiDict(call.headers)
         given["Accept-Encoding"] = ACCEPTED
         given.setdefault("User-Agent", "Perdure")
@@ -149,7 +156,8 @@ class _Lines:
                 if method != "HEAD" and response.status not in (204, 304):
                     most = min(call.max_bytes, self._settings.response_bytes)
                     found = await read_body(response.content, coding, response.content_length, most)
-                return Answer(response.status, url, method, list(response.headers.items()), found, redirects)
+                headers = list(response.headers.items())
+                return Answer(response.status, url, method, headers, found, redirects, call.has_private_url)
         except aiohttp.ClientError as problem:
             raise _failure(told, place.host, problem) from None
         except ssl.SSLError as problem:
