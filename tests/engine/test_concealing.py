@@ -121,6 +121,19 @@ def test_of_a_url_that_is_secret_every_part_is_cut_out_but_its_host(told: str) -
     assert found.startswith("hooks.example said ")
 
 
+@pytest.mark.parametrize(
+    "form", [SECRET.encode().decode("latin-1"), SECRET.encode("latin-1").decode("utf-8", "replace")]
+)
+def test_letters_that_the_other_side_has_misread(form: str) -> None:
+    assert hidden(SECRET).text(form) == CONCEALED
+    assert hidden(SECRET).text(json.dumps(form).replace("/", "\\/")) == f'"{CONCEALED}"'
+
+
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
+def test_bytes_in_other_codes(code: str) -> None:
+    assert hidden(SECRET).data(b"x" + SECRET.encode(code)) == b"x" + CONCEALED.encode()
+
+
 def test_common_words_in_a_secret_url_are_no_secrets() -> None:
     assert hidden(HOOK).value({"services": ["down"]}) == {"services": ["down"]}
 

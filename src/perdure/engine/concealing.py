@@ -18,6 +18,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
@@ -55,6 +56,8 @@ def _search(secrets: frozenset[str]) -> _Search:
     """Kept, as a node reads the same secrets in each of its attempts."""
     forms = sorted({form for secret in secrets for form in forms_of(secret)}, key=len, reverse=True)
     written = [form.encode("utf-8", "surrogatepass") for form in forms]
+    written += [secret.encode(code, "surrogatepass") for secret in secrets for code in ("utf-16-le", "utf-16-be")]
+    written.sort(key=len, reverse=True)
     return _Search(
         re.compile("|".join(map(re.escape, forms)), re.IGNORECASE),
         re.compile(b"|".join(map(re.escape, written)), re.IGNORECASE),
@@ -76,7 +79,7 @@ class Concealed:
 
     def add(self, secret: str) -> None:
         stripped = secret.strip()
-        for each in {secret, stripped, *parts_of_url(stripped)}:
+        for each in {secret, stripped, *misread(stripped), *parts_of_url(stripped)}:
             if len(each) >= SHORTEST and each not in self._secrets:
                 self._secrets.add(each)
                 self._found = None
@@ -178,6 +181,17 @@ def _without(value: Any, search: _Search) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool) and _cut(str(value), search) != str(value):
         return CONCEALED
     return value
+
+
+def misread(secret: str) -> set[str]:
+    """What becomes of it where one side writes UTF-8 and the other reads Latin-1, or the other way round."""
+    found: set[str] = set()
+    if not secret.isascii():
+        for wrote, read in (("utf-8", "latin-1"), ("utf-8", "cp1252"), ("latin-1", "utf-8")):
+            for errors in ("replace", "surrogateescape"):
+                with suppress(UnicodeError):
+                    found.add(secret.encode(wrote).decode(read, errors))
+    return found
 
 
 @lru_cache(maxsize=128)
