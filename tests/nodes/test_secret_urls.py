@@ -139,6 +139,21 @@ async def test_where_a_response_is_cut_no_half_of_a_secret_is_left(status: int) 
     assert "CANARY" not in history
 
 
+async def test_a_long_way_that_a_redirect_leads_holds_no_half_of_a_secret() -> None:
+    async def lead(request: web.Request) -> web.StreamResponse:
+        if request.path != "/":
+            return web.Response(status=400)
+        way = "x" * (490 - len("https://x.example/"))
+        return web.Response(status=302, headers={"Location": f"/{way}{request.headers['X-K']}"})
+
+    key = "CANARY-CANARY-CANARY"
+    async with WebServer() as server:
+        server.handle("/", lead)
+        async with application(secrets={"K": key}, hosts={"x.example": server.url}) as app:
+            failure = await refused(app, {"url": "https://x.example/", "headers": {"X-K": {"secret": "K"}}}, **ONCE)
+    assert "CANARY" not in str(failure)
+
+
 async def test_white_space_around_a_secret_that_is_lost_on_the_way_hides_nothing() -> None:
     async def echo(request: web.Request) -> web.StreamResponse:
         return web.json_response(dict(request.headers))

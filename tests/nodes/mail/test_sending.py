@@ -397,6 +397,15 @@ async def test_a_password_that_the_server_repeats_is_not_kept(tls_mail_server: M
             assert encoded[8:] not in history
 
 
+async def test_where_an_answer_is_cut_no_half_of_a_password_is_left(tls_mail_server: MailServer) -> None:
+    async with office(tls_mail_server) as app:
+        for length in (490, 1965):
+            tls_mail_server.switch(answer=f"554 {'x' * length}{PASSWORD}{'y' * 100}")
+            failure = await failing(app, {})
+            assert failure["code"] == "MAIL_REJECTED"
+            assert PASSWORD[:6] not in str(failure)
+
+
 async def test_a_password_is_not_sent_to_a_server_without_tls(mail_server: MailServer) -> None:
     async with office(None, smtp_url=f"smtp://robot@127.0.0.1:{mail_server.port}?tls=starttls") as app:
         app.secrets._given["smtp-password"] = "x"  # type: ignore[attr-defined]

@@ -148,7 +148,7 @@ def status_failure(answer: Answer, ctx: ActivationContext) -> CallFailed:
     pause = retry_after(answer.header("retry-after"), ctx.now()) if may_pass else None
     return CallFailed(
         "HTTP_STATUS",
-        f"{answer.method} {answer.told_url.partition('?')[0][:500]} answered {status}",
+        f"{answer.method} {answer.told_url.partition('?')[0]} answered {status}",
         retryable=may_pass,
         retry_after=pause,
         details=details,

@@ -211,8 +211,8 @@ def _tell(problem: Exception, unknown: bool = False) -> NoReturn:
     if isinstance(problem, MailFault):
         raise problem
     if isinstance(problem, SMTPResponseException) and problem.code > 0:
-        raise MailFault(problem.code, problem.message[:500]) from None
+        raise MailFault(problem.code, problem.message) from None
     if isinstance(problem, SMTPException | OSError | TimeoutError | ssl.SSLError):
         why = str(problem.__cause__ or problem) or type(problem).__name__
-        raise MailFault(None, why[:500], unknown=unknown) from None
+        raise MailFault(None, why, unknown=unknown) from None
     raise problem

@@ -115,7 +115,7 @@ def _no_redirect(why: str) -> CallFailed:
 
 def _told(call: Call) -> str:
     """Method and URL without its query, which may hold what is nobody's business; of a secret URL the host alone."""
-    url = call.url.partition("?")[0][:500]
+    url = call.url.partition("?")[0]
     if call.has_private_url:
         try:
             url = read_url(call.url).host
@@ -167,7 +167,7 @@ class _Lines:
                 raise
             raise _dropped(told, problem) from None
         except ValueError as problem:
-            raise invalid_response(f"{told}: {problem}"[:500]) from None
+            raise invalid_response(f"{told}: {problem}") from None
 
     def _line(self, url: str, place: Place, headers: CIMultiDict[str]) -> tuple[URL, aiohttp.ClientSession, str | None]:
         """Where the call really goes, over which connections, and under which name TLS is spoken."""
@@ -246,6 +246,8 @@ def _guard(policy: Policy) -> Callable[[Any], socket.socket]:
 
 
 # -- what goes wrong -------------------------------------------------------------------------------
+#
+# Nothing is cut off here, as it may hold an echoed secret: that is done once no secret is in it any more.
 
 
 def _failure(told: str, host: str, problem: aiohttp.ClientError) -> CallFailed:
@@ -264,7 +266,7 @@ def _failure(told: str, host: str, problem: aiohttp.ClientError) -> CallFailed:
             return refused_host(host, "its URL is unusual")
         case _:
             why = getattr(problem, "message", None) or str(problem) or type(problem).__name__
-            return invalid_response(f"{told}: {why}"[:500])
+            return invalid_response(f"{told}: {why}")
 
 
 def _unreachable(told: str, why: str) -> CallFailed:
@@ -273,11 +275,11 @@ def _unreachable(told: str, why: str) -> CallFailed:
 
 def _untrusted(told: str, problem: Exception) -> CallFailed:
     cause = getattr(problem, "certificate_error", None) or getattr(problem, "os_error", None) or problem
-    return CallFailed("HTTP_TLS", f"{told}: {cause}"[:500])
+    return CallFailed("HTTP_TLS", f"{told}: {cause}")
 
 
 def _dropped(told: str, problem: Exception) -> CallFailed:
     why = str(problem) or type(problem).__name__
     return CallFailed(
-        "HTTP_DROPPED", f"{told}: the connection broke before the response was there ({why})"[:500], retryable=True
+        "HTTP_DROPPED", f"{told}: the connection broke before the response was there ({why})", retryable=True
     )
