@@ -249,6 +249,14 @@ def test_validate_names_every_mistake_with_its_place(perdure: Any, tmp_path: Pat
     assert perdure("validate", "flow.json").returncode == 0
 
 
+def test_run_tells_the_warnings_of_a_document(perdure: Any, tmp_path: Path) -> None:
+    start = {"id": "start", "type": "start", "at_most_once": True}
+    (tmp_path / "odd.json").write_text(json.dumps({"id": "odd", "nodes": [start]}))
+    done = perdure("run", "odd.json")
+    assert done.returncode == 0
+    assert "odd: /nodes/0/at_most_once: NO_EFFECT: " in done.stderr
+
+
 def test_fsck_finds_a_sound_database_sound_and_a_forged_one_not(perdure: Any, tmp_path: Path) -> None:
     perdure("run", "flow.json", "--input", '{"n": 4}')
     sound = perdure("fsck")

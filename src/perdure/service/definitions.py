@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from perdure.service.merging import merged
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 T = TypeVar("T")
+_LOGGER = logging.getLogger(__name__)
 
 
 class DefinitionService:
@@ -129,14 +131,18 @@ class DefinitionService:
             raise InvalidInput(f"the document calls itself {document['id']!r}, not {id!r}", pointer="/id")
         check_json(document)
         copied = decode_json(encode_json(document))
-        await self._check(namespace, copied)
+        for each in await self._check(namespace, copied):
+            _LOGGER.warning("%s: %s: %s: %s", id, each.pointer or "/", each.code, each.message)
         return copied
 
-    async def _check(self, namespace: str, document: Any) -> None:
-        errors = [problem for problem in await self.check(namespace, document) if problem.is_error]
+    async def _check(self, namespace: str, document: Any) -> Sequence[Problem]:
+        """The warnings."""
+        problems = await self.check(namespace, document)
+        errors = [problem for problem in problems if problem.is_error]
         if errors:
             count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
             raise DocumentInvalid(f"the document has {count}", [problem.as_dict() for problem in errors])
+        return problems
 
 
 def _hash(document: Any) -> str:
