@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.yantra.graphs import edge, graph, node, output, run
+from tests.dialects.yantra.graphs import edge, graph, node, output, problems, run
 
 
 def branching(conditional: Any, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
@@ -31,6 +31,7 @@ def branching(conditional: Any, yes: dict[str, Any], no: dict[str, Any]) -> dict
         ({"sourceHandle": "true"}, {"sourceHandle": "false"}),
         ({"label": "true"}, {"label": "false"}),
         ({"label": " True "}, {"label": "FALSE"}),
+        ({"label": "yes"}, {"label": "No"}),
         ({"condition": "data.data == true"}, {"condition": "data.data == false"}),
         ({"condition": "data.data === true"}, {"condition": "!data.data"}),
         ({"condition": "result"}, {"condition": "result != true"}),
@@ -49,6 +50,13 @@ def test_c03_only_the_chosen_branch_runs_and_the_end_runs_once(yes: Any, no: Any
     found = run(branching({"condition": "age >= 18"}, yes, no), {"age": age})
     assert found.status == "COMPLETED"
     assert found.trace == ["start-1", "if", "yes" if age == 18 else "no", "end-1"]
+
+
+def test_a_label_that_is_no_answer_is_warned_of() -> None:
+    (found,) = problems(branching({"condition": "true"}, {"label": "maybe"}, {"label": "no"}))
+    assert (found.code, found.pointer, found.severity) == ("NO_EFFECT", "/edges/1/label", "warning")
+    assert "'maybe' is no answer" in found.message
+    assert problems(branching({"condition": "true"}, {"label": "maybe", "sourceHandle": "true"}, {"label": "no"})) == []
 
 
 def test_edges_without_a_condition_are_always_followed() -> None:

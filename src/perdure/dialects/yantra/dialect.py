@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from perdure.dialects.yantra.drawing import CONDITIONAL, Drawing, graph_of
+from perdure.dialects.yantra.drawing import CONDITIONAL, Drawing, answer_of, graph_of
 from perdure.dialects.yantra.signs import KIND, is_yantra
 from perdure.dialects.yantra.translation import Translation
 from perdure.dialects.yantra.triggers import trigger_problems
@@ -116,9 +116,9 @@ def _edge(edge: Json, types: dict[str, Any]) -> Json:
         return edge
     kept = {key: edge[key] for key in _EDGE if edge.get(key) not in (None, "")}
     source = edge.get("source")
-    if isinstance(source, str) and types.get(source) == CONDITIONAL and isinstance(edge.get("label"), str):
-        answer = edge["label"].strip().lower()
-        if answer in ("true", "false") and not kept.keys() & {"condition", "sourceHandle"}:
+    if isinstance(source, str) and types.get(source) == CONDITIONAL:
+        answer = answer_of(edge.get("label"))
+        if answer is not None and not kept.keys() & {"condition", "sourceHandle"}:
             kept["label"] = answer
     return kept
 

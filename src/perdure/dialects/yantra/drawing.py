@@ -17,6 +17,7 @@ TYPES = (
     "http", "email", "slack",
 )  # fmt: skip
 LOOPS = (LOOP, ACCUMULATOR)
+_ANSWERS = {"true": "true", "yes": "true", "false": "false", "no": "false"}
 LONGEST_ID = 256
 MAX_LOOPS = 200
 
@@ -183,6 +184,11 @@ def graph_of(document: dict[str, Any]) -> tuple[dict[str, Any], str]:
     if "nodes" not in document and isinstance(inner, dict):
         return inner, "/definition"
     return document, ""
+
+
+def answer_of(label: Any) -> str | None:
+    """Which answer of a conditional the label of an edge means, if it means one."""
+    return _ANSWERS.get(label.strip().lower()) if isinstance(label, str) else None
 
 
 def _text(value: Any) -> str | None:

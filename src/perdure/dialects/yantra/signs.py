@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perdure.dialects.yantra.drawing import CONDITIONAL, LOOPS, TYPES, graph_of
+from perdure.dialects.yantra.drawing import CONDITIONAL, LOOPS, TYPES, answer_of, graph_of
 
 KIND = "yantra"
 _OURS = frozenset({"settings", "input_schema"})
@@ -54,7 +54,7 @@ def _is_theirs(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> bool
     if any("data" in each for each in nodes) or any(_THEIR_EDGES & each.keys() for each in edges):
         return True
     types = {each["id"]: each.get("type") for each in nodes if isinstance(each.get("id"), str)}
-    if any(types.get(_text(each.get("source"))) == CONDITIONAL and _is_answer(each.get("label")) for each in edges):
+    if any(types.get(_text(each.get("source"))) == CONDITIONAL and answer_of(each.get("label")) for each in edges):
         return True
     return any(each.get("type") == "start" and bool(_THEIR_START & _keys(each.get("config"))) for each in nodes)
 
@@ -70,10 +70,6 @@ def _looks_theirs(document: dict[str, Any], nodes: list[dict[str, Any]]) -> bool
 
 def _keys(config: Any) -> set[str]:
     return set(config) if isinstance(config, dict) else set()
-
-
-def _is_answer(label: Any) -> bool:
-    return isinstance(label, str) and label.strip().lower() in ("true", "false")
 
 
 def _list(value: Any) -> list[Any]:

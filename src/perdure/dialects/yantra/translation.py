@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from perdure.dialects.yantra.bodies import Adding, Bodies
 from perdure.dialects.yantra.conditions import automatic, expression
 from perdure.dialects.yantra.configs import TRANSLATORS, Form
-from perdure.dialects.yantra.drawing import ACCUMULATOR, CONDITIONAL, END, LOOPS, START, Drawing, Edge, Node
+from perdure.dialects.yantra.drawing import ACCUMULATOR, CONDITIONAL, END, LOOPS, START, Drawing, Edge, Node, answer_of
 from perdure.dialects.yantra.names import ACCUMULATED, YantraNames
 from perdure.errors import PerdureError
 from perdure.expressions import Path
@@ -191,7 +191,6 @@ class Translation:
     def _add_edge(self, edge: Edge, source: str, target: str) -> None:
         made: dict[str, Any] = {"source": source, "target": target}
         is_choice = self.drawing.nodes[edge.source].type == CONDITIONAL
-        label = edge.label.strip().lower() if edge.label else None
         condition = edge.condition
         if isinstance(condition, str) and condition.strip():
             outcome = automatic(condition) if is_choice else None
@@ -199,10 +198,14 @@ class Translation:
         elif condition is False:
             made["when"] = "false"
         elif condition is not True and is_choice:
-            for said in (edge.leaves_by, label):
-                if said in ("true", "false"):
-                    made["outcome"] = said
-                    break
+            answer = edge.leaves_by if edge.leaves_by in ("true", "false") else answer_of(edge.label)
+            if answer is not None:
+                made["outcome"] = answer
+            elif edge.label is not None:
+                told = f"the label {edge.label[:64]!r} is no answer: the edge is followed whatever the conditional says"
+                remedy = "say true or false (or yes or no), as label or as sourceHandle"
+                place = pointed(edge.pointer, "label")
+                self.problems.append(Problem("NO_EFFECT", place, told, remedy=remedy, severity="warning"))
         mark = tuple(made.items())
         if mark not in self._drawn:  # drawn twice
             self._drawn.add(mark)
