@@ -265,8 +265,7 @@ FAILURES: dict[str, Words] = {
     ),
     "MAIL_NOT_CONFIGURED": (
         "No mail server, or no sender, is configured. `details.remedy` names the setting.",
-        "Set it, then `retry` the run. A program that embeds the engine gives it the settings of its environment: "
-        "`Perdure.open(url, settings=load_settings())`.",
+        "Set it, then `retry` the run. A program passes its settings on: `Perdure.open(settings=load_settings())`.",
     ),
     "MAIL_UNREACHABLE": (
         "The mail server cannot be reached, or not safely. Tried again.",
