@@ -390,6 +390,10 @@ PROBLEMS: dict[str, Words] = {
         "A join wants more edges than there are, or `threads` without the rule `any`.",
         "`expected` says what is allowed.",
     ),
+    "JOIN_OF_SIDE_BRANCH": (
+        "A join waits for what is sent while a task is open (`reminder`, `escalation`) and for other edges as well.",
+        "Let that branch end by itself, or give the node the join `any` or `first`.",
+    ),
     "PARENT_UNKNOWN": ("The `parent` of a node does not exist.", "Correct the id."),
     "PARENT_NOT_LOOP": ("The `parent` of a node has no body.", "Name a loop or a group."),
     "PARENT_CYCLE": ("Loops contain one another.", "Correct `parent`."),

@@ -48,6 +48,13 @@ def nested(depth: int) -> Doc:
     return flow(*loops, step("inner", parent=f"l{depth - 1}"))
 
 
+def reminded(*more: Doc, kind: str = "reminder", answer: str = "pay", **pay: Any) -> Doc:
+    """`pay` follows `remind`, which is taken while the task is open, and what else is given."""
+    ask = node("approval", {"title": "May I?", kind: {"after": "1d"}}) | {"id": "ask"}
+    edges = [edge("start", "ask"), edge("ask", "remind", outcome=kind), edge("remind", "pay")]
+    return flow(ask, step("remind"), step("pay", **pay), edges=[*edges, edge("ask", answer, outcome="approved"), *more])
+
+
 TWO = [edge("start", "a"), edge("start", "b"), edge("a", "end"), edge("b", "end")]
 
 WRONG: list[tuple[str, str, Doc]] = [
@@ -129,6 +136,12 @@ WRONG: list[tuple[str, str, Doc]] = [
           edges=[edge("start", "l"), edge("l", "end"), edge("a", "b"), edge("b", "a")])),
     ("CYCLE_WITHOUT_ANY", "/nodes/1",
      flow(step("a"), step("b"), edges=[edge("start", "a"), edge("a", "b"), edge("b", "a"), edge("b", "end")])),
+    ("JOIN_OF_SIDE_BRANCH", "/nodes/3", reminded()),
+    ("JOIN_OF_SIDE_BRANCH", "/nodes/3", reminded(kind="escalation")),
+    ("JOIN_OF_SIDE_BRANCH", "/nodes/3/join", reminded(join={"rule": "n_of_m", "n": 2})),
+    ("JOIN_OF_SIDE_BRANCH", "/nodes/3", reminded(edge("start", "pay"), answer="end")),
+    ("JOIN_OF_SIDE_BRANCH", "/nodes/3", reminded(edge("ask", "pay", outcome="reminder", when="data.number > 1"),
+                                                 answer="end")),
     ("JOIN_RANGE", "/nodes/1/join/n", flow(step("a", join={"rule": "n_of_m", "n": 2}))),
     ("JOIN_RANGE", "/nodes/1/join/threads", flow(step("a", join={"rule": "all", "threads": 2}))),
     # -- bodies

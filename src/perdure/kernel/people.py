@@ -6,6 +6,8 @@ request and leaves the run as it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from perdure.errors import Conflict, InvalidInput, KeyReused, NotFound, TaskClosed, TooMuch
 from perdure.kernel.signal_ids import is_repeated, mark_of
 from perdure.kernel.sizes import measured
@@ -22,7 +24,7 @@ RESPONSE = ":viewResponse"
 
 
 def answer(turn: Turn, command: c.Answer) -> None:
-    activation = addressed(turn.state, command)
+    activation = addressed(turn.state, command, turn.at)
     if activation is not None:
         _accept(turn, activation, command)
 
@@ -31,9 +33,9 @@ def _content(command: c.Answer) -> int:
     return mark_of(command.node, command.activation, command.response)
 
 
-def addressed(state: RunState, command: c.Answer) -> Activation | None:
-    """The open task that the answer is for, if it fits; None if it has been given before. Raises what stands against
-    it."""
+def addressed(state: RunState, command: c.Answer, now: int | None = None) -> Activation | None:
+    """The open task that the answer is for, if it fits and (where `now` is given) comes in time; None if it has been
+    given before. Raises what stands against it."""
     if is_repeated(state, command.id, _content(command), "answer"):
         return None
     found = [
@@ -51,7 +53,7 @@ def addressed(state: RunState, command: c.Answer) -> Activation | None:
             run=state.run,
         )
     if not found:
-        if _was_given(state, command):
+        if given_before(state, command) is not None:
             return None
         raise _no_task(state, command)
     activation = state.activations[found[0]]
@@ -60,27 +62,37 @@ def addressed(state: RunState, command: c.Answer) -> Activation | None:
     try:
         check_answer(task.view, command.response)
     except InvalidInput:
-        if command.activation is None and _was_given(state, command):
-            return None  # it was meant for the task before this one
+        if command.activation is None and given_before(state, command) is not None:
+            return None  # it was meant for a task before this one
         raise
+    if now is not None and activation.due is not None and activation.due <= now:
+        # Its timer is late, or waits for the run to be resumed. When it fires must not decide what becomes of the run.
+        raise TaskClosed(f"the time for the task of {activation.node} is up", run=state.run, node=activation.node)
     return activation
 
 
-def _was_given(state: RunState, command: c.Answer) -> bool:
-    """Whether the last answer to such a task was this very one. With an id of its own it would be a new one."""
+def given_before(state: RunState, command: c.Answer) -> tuple[int, str] | None:
+    """The last task, and its node, to which this very answer was given. With an id of its own it would be a new one."""
     if command.id is not None:
-        return False
+        return None
     mark = mark_of(command.response)
-    return any(
-        known == mark and command.node in (None, node) and command.activation in (None, id)
-        for node, (id, known) in state.answered.items()
-    )
+    return next((task for task, known in _answered(state, command) if known == mark), None)
+
+
+def _answered(state: RunState, command: c.Answer) -> Iterator[tuple[tuple[int, str], int]]:
+    """Those that it may mean, the last first, each with the mark of its answer."""
+    for id in reversed(state.answers):
+        node, known = state.answers[id]
+        if command.node in (None, node) and command.activation in (None, id):
+            yield (id, node), known
 
 
 def _no_task(state: RunState, command: c.Answer) -> Exception:
-    for node, (id, _) in state.answered.items():
-        if command.activation == id or (command.activation is None and command.node == node):
-            return TaskClosed(f"the task of {node} was answered before, and not like this", run=state.run, node=node)
+    if command.activation is not None or command.node is not None:
+        mark, same = mark_of(command.response), "by another request"
+        for (_, node), known in _answered(state, command):
+            how = same if known == mark else "and not like this"
+            return TaskClosed(f"the task of {node} was answered before, {how}", run=state.run, node=node)
     if command.activation is not None and 0 < command.activation < state.next_activation:
         return TaskClosed("the task is closed: it was answered, its time was up, or it was withdrawn", run=state.run)
     which = f" at {command.node}" if command.node is not None else ""
@@ -109,7 +121,9 @@ def as_answer(state: RunState, signal: c.Signal) -> c.Answer | None:
     name = signal.name.removesuffix(RESPONSE)
     if signal.name in state.waiters:
         return None
-    if name in state.asking or (name in state.answered and is_response(signal.payload)):
+    if name in state.asking or (
+        is_response(signal.payload) and any(node == name for node, _ in state.answers.values())
+    ):
         return c.Answer(signal.payload, node=name, id=signal.id)
     return None
 

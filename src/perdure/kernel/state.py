@@ -232,8 +232,8 @@ class RunState(msgspec.Struct, omit_defaults=True, gc=False):
     asking: dict[str, dict[int, bool]] = {}
     """Open tasks by node, in the order in which they were opened."""
     tasks_opened: int = 0
-    answered: dict[str, tuple[int, int]] = {}
-    """Of each node whose task was answered, the last one: its activation, and what tells its answer from others."""
+    answers: dict[int, tuple[str, int]] = {}
+    """The last tasks that were answered, by activation: the node, and what tells the answer from others."""
     demands: dict[str, tuple[int, int, int]] = {}
     """Requests for nodes by id, the last of them: content, activation, and the place in the log."""
     attributes: dict[str, Any] = {}

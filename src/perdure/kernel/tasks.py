@@ -12,6 +12,8 @@ from perdure.model import events as e
 from perdure.model.statuses import Phase
 from perdure.model.waits import ESCALATION, REMINDER
 
+REMEMBERED_ANSWERS = 1_000
+"""Of so many tasks the run knows how they were answered: the same answer again is answered the same."""
 REMEMBERED_DEMANDS = 1_000
 """Of so many requests for nodes the run knows what they led to."""
 
@@ -70,7 +72,9 @@ def task_reminded(state: RunState, event: e.TaskReminded, at: int) -> Activation
 
 def task_answered(state: RunState, event: e.TaskAnswered, at: int) -> Activation:
     activation = move(state, event.activation, event, at)
-    state.answered[activation.node] = (activation.id, mark_of(event.response))
+    state.answers[activation.id] = (activation.node, mark_of(event.response))
+    if len(state.answers) > REMEMBERED_ANSWERS:
+        del state.answers[next(iter(state.answers))]
     if event.request is not None:
         remember(state, event.request, event.content)
     return activation

@@ -52,7 +52,7 @@ def check_answer(view: dict[str, Any], response: Json) -> None:
 
 def _refuse_missing(widgets: dict[str, dict[str, Any]], selected: dict[str, Any]) -> None:
     for name, widget in widgets.items():
-        if "required" in _kinds(widget) and not _is_static(widget) and selected.get(name) in (None, "", []):
+        if "required" in _kinds(widget) and not _is_static(widget) and _is_empty(selected.get(name)):
             said = widget.get("description")
             told = f"{name!r} is required" + (f" ({said})" if isinstance(said, str) and said else "")
             raise InvalidInput(told, pointer=pointed("", SELECTED, name), expected=_expected(widget))
@@ -61,6 +61,14 @@ def _refuse_missing(widgets: dict[str, dict[str, Any]], selected: dict[str, Any]
 def asks_nothing(view: dict[str, Any]) -> bool:
     """A view of texts only. Whatever is said to it says that it was read: clients of Drift send what they like."""
     return all(_is_static(option) for option in view.get("inputOptions", ()))
+
+
+def selections(view: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
+    """What an accepted answer says to widgets that the view has and that ask something. What else was said to a view of
+    texts is kept with the answer, and is nothing that anybody selected."""
+    given = response[SELECTED]
+    widgets, _ = _shown(view, {name: value for name, value in given.items() if value is not None})
+    return {name: value for name, value in given.items() if name in widgets and not _is_static(widgets[name])}
 
 
 def _shown(view: dict[str, Any], selected: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
@@ -114,6 +122,10 @@ def _kinds(widget: dict[str, Any]) -> set[str]:
 
 def _is_static(widget: dict[str, Any]) -> bool:
     return "static_text" in _kinds(widget)
+
+
+def _is_empty(value: Json) -> bool:
+    return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
 def _check(widget: dict[str, Any], value: Json, place: str) -> None:

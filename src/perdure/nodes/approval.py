@@ -143,6 +143,7 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     outcomes=outcomes,
+    asks=True,
     beside=False,
     group="People",
     icon="stamp",

@@ -186,6 +186,7 @@ TYPE = NodeType(
     outcomes=outcomes_of,
     reads=reads,
     examine=examine,
+    asks=True,
     beside=False,
     group="People",
     icon="user-check",

@@ -134,8 +134,11 @@ class RunService:
         try:
             await self._send(namespace, run, signal)
         except IllegalCommand:
+            # Perhaps it came through before the run ended, and what was said to it was lost.
+            if is_response(payload) and await self._is_answered(namespace, run, signal):
+                return
             if id is None or not is_known((await self.state(namespace, run))[1], signal):
-                raise  # otherwise it came through before the run ended, and its answer was lost
+                raise
 
     async def _is_answered(self, namespace: str, run: str, signal: c.Signal) -> bool:
         """A signal may be the answer to a task. Where another worker has the run, only here a bad one can be refused

@@ -13,10 +13,9 @@ import msgspec
 
 from perdure.engine import Engine
 from perdure.engine.answers import Reply
-from perdure.errors import InvalidInput, KeyReused, NotFound, TaskClosed, TokenInvalid
+from perdure.errors import IllegalCommand, InvalidInput, KeyReused, NotFound, TaskClosed, TokenInvalid
 from perdure.kernel.outlook import TASKS, WAITS_FOR, title_of
-from perdure.kernel.people import addressed
-from perdure.kernel.signal_ids import mark_of
+from perdure.kernel.people import addressed, given_before
 from perdure.kernel.state import Activation, RunState
 from perdure.model import commands as c
 from perdure.model.answers import SELECTED, is_response
@@ -139,22 +138,36 @@ class TaskService:
         watch = self._engine.watch(run)
         try:
             _, state = await self._runs.state(namespace, run)
-            task = addressed(state, command)
+            task = addressed(state, command, await self._store.ownership.now() if state.timers else None)
             if task is None:
                 return _accepted(state, command)
             # With an id the request must stay what it is: by its content a repetition is known.
             is_exact = command.id is not None
             exact = command if is_exact else msgspec.structs.replace(command, activation=task.id, node=None)
-            reply = await self._engine.send(namespace, run, exact)
-            while reply is Reply.ACCEPTED:
-                await watch.wait()
-                watch = self._engine.watch(run)
-                _, state = await self._runs.state(namespace, run)
-                if addressed(state, exact) is None:
-                    break
+            try:
+                reply = await self._sent(namespace, run, exact)
+                while reply is Reply.ACCEPTED:
+                    await watch.wait()
+                    watch = self._engine.watch(run)
+                    _, state = await self._runs.state(namespace, run)
+                    if addressed(state, exact) is None:
+                        break
+            except NotFound:
+                told = f"the task of {task.node} was closed meanwhile"
+                raise TaskClosed(told, run=run, node=task.node) from None
         finally:
             watch.close()
         return Accepted(run=run, node=task.node, task=f"{run}.{task.id}", response=command.response)
+
+    async def _sent(self, namespace: str, run: str, command: c.Answer) -> Reply:
+        """A run that has ended meanwhile takes no answer; but if it took this one before it ended, that is well."""
+        try:
+            return await self._engine.send(namespace, run, command)
+        except IllegalCommand:
+            _, state = await self._runs.state(namespace, run)
+            if addressed(state, command) is not None:
+                raise  # it is ending, and the task is still being taken back
+            return Reply.UNCHANGED
 
     # -- tokens ----------------------------------------------------------------------------------------
 
@@ -192,12 +205,9 @@ def as_response(value: Json) -> Json:
 
 
 def _accepted(state: RunState, command: c.Answer) -> Accepted:
-    mark = mark_of(command.response)
-    for node, (id, known) in state.answered.items():
-        if known == mark and command.node in (None, node) and command.activation in (None, id):
-            return Accepted(run=state.run, node=node, task=f"{state.run}.{id}", response=command.response)
-    task = f"{state.run}.{command.activation}" if command.activation is not None else ""
-    return Accepted(run=state.run, node=command.node or "", task=task, response=command.response)
+    id, node = given_before(state, msgspec.structs.replace(command, id=None)) or (command.activation, command.node)
+    task = f"{state.run}.{id}" if id is not None else ""
+    return Accepted(run=state.run, node=node or "", task=task, response=command.response)
 
 
 def _parts(id: str) -> tuple[str, int]:

@@ -17,7 +17,7 @@ from perdure.dialects.drift import paths
 from perdure.kernel.state import ROOT, RunState
 from perdure.model.times import iso
 from perdure.model.values import Json
-from perdure.programs.flow.environment import Sight
+from perdure.programs.flow.environment import Sight, selected
 
 GLOBAL, THREAD, METADATA = "_global", "_thread", "_metadata"
 PARAMETERS = "nodeParameters"
@@ -71,11 +71,10 @@ class Names(Mapping[str, Reader]):
 
     def _context(self, sight: Sight, keys: frozenset[str] | None) -> dict[str, Any]:
         """As much of the context as is asked for; None: all of it."""
-        found = _begun_with(sight)
+        found = {**selected(sight.state.body, sight.scope), **_begun_with(sight)}
         if keys is None or "error" in keys:
             found = {**_error(sight), **found}
         reads = EVERYTHING if keys is None else [(GLOBAL, self._kept_as(key)) for key in keys]
-        found |= sight.state.body.selected
         found |= sight._replace(reads=reads).outputs(GLOBAL)
         found.pop(START, None)
         for name, id in self._renamed.items():

@@ -4,7 +4,8 @@ input          the run's input                       data            what the no
 nodes.X.output the output of node X                  vars            shared data
 item, index    loop variables, as the loops name them
 _global.X      output of X (Drift's spelling)        _enum_store     look-ups as of the run's start
-               also: input.X, what people selected,  "X:viewResponse" what they answered at node X
+               where there is none, input.X, and where there is none, what people selected at the widget X;
+               also "X:viewResponse", what they answered at node X
 _metadata      times and trace                       _thread         tenant, client, flags
 run            id, definition, version, startedAt
 """
@@ -66,7 +67,7 @@ def environment(
                 found[name] = {id: {"output": output} for id, output in outputs.items()}
             case "_global":
                 outputs = _outputs(flow, scope, reads, name)
-                found[name] = {**_params(state), **flow.selected, **outputs}
+                found[name] = {**selected(flow, scope), **_params(state), **outputs}
             case "_enum_store":
                 found[name] = state.lookups if state.lookups is not None else graph.lookups
             case "_thread":
@@ -110,6 +111,12 @@ def _outputs(flow: FlowState, scope: FlowScope, reads: Reads, name: str) -> dict
             if whole in nearest:
                 found[id] = nearest[whole]
     return found
+
+
+def selected(flow: FlowState, scope: FlowScope) -> dict[str, Any]:
+    """What people have selected in the scope and in those around it; the nearest counts."""
+    around = flow.scopes[scope.parent] if scope.parent is not None else None
+    return {**selected(flow, around), **scope.selected} if around is not None else scope.selected
 
 
 def _params(state: RunState) -> dict[str, Any]:

@@ -223,6 +223,8 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of its resolved configuration that differ from time to time although the same is asked (`cache`)."""
     is_start: bool = False
     is_end: bool = False
+    asks: bool = False
+    """It opens tasks for people; edges with the outcomes `reminder` and `escalation` are taken while one is open."""
     ends_run: bool = False
     """Nothing need follow: it fails, or begins the run anew."""
     beside: bool = True

@@ -16,7 +16,7 @@ from perdure.kernel.program import ProgramApplier
 from perdure.kernel.state import ROOT, Activation, RunState
 from perdure.kernel.turn import Turn
 from perdure.model import events as e
-from perdure.model.answers import SELECTED
+from perdure.model.answers import selections
 from perdure.model.times import iso
 from perdure.model.values import Json
 from perdure.model.waits import ESCALATION
@@ -96,10 +96,12 @@ class PeopleAppliers:
 
     def task_answered(self, state: RunState, event: e.TaskAnswered, at: int, activation: Activation | None) -> None:
         assert activation is not None
+        assert activation.task is not None
         flow: FlowState = state.body
+        scope = flow.scopes[activation.scope]
         response: dict[str, Any] = event.response
-        flow.scopes[activation.scope].outputs[f"{activation.node}{RESPONSE}"] = response
-        flow.selected = {**flow.selected, **response[SELECTED]}
+        scope.outputs[f"{activation.node}{RESPONSE}"] = response
+        scope.selected |= selections(activation.task.view, response)
 
     def node_requested(self, state: RunState, event: e.NodeRequested, at: int, _: Activation | None) -> None:
         """Its parameters are readable as its output until it has one."""

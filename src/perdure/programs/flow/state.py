@@ -54,6 +54,8 @@ class FlowScope(msgspec.Struct, omit_defaults=True, gc=False):
     index: int = 0
     item: Json = None
     outputs: dict[str, Json] = {}
+    selected: dict[str, Json] = {}
+    """What people have selected here, by widget; `_global` reads it."""
     visits: dict[int, int] = {}
     joins: dict[int, JoinState] = {}
     moving: dict[int, int] = {}
@@ -169,8 +171,6 @@ class FlowState(msgspec.Struct, omit_defaults=True, gc=False):
     """What waits for a mutex, a milestone or a layer."""
     mutexes: dict[str, bool] = {}
     vars: dict[str, Any] = {}
-    selected: dict[str, Any] = {}
-    """What people have selected, by widget; `_global` reads it."""
     loops: dict[int, LoopState] = {}
     hungry: dict[int, bool] = {}
     """Loops that may start iterations or be finished."""

@@ -17,6 +17,7 @@ from perdure.model.documents import FlowDocument
 from perdure.model.problems import MOST, Problem, in_order
 from perdure.model.values import check_json
 from perdure.programs.flow.checks import configs, options, references, shape, structure, writing
+from perdure.programs.flow.checks.side_branches import side_branches
 from perdure.programs.flow.checks.sketch import Sketch
 from perdure.programs.flow.names import Names
 from perdure.programs.flow.nodetypes import Catalogue
@@ -41,6 +42,7 @@ def validate_flow(
             structure.edges(sketch),
             structure.starts(sketch),
             structure.joins(sketch),
+            side_branches(sketch),
             structure.parents(sketch),
             structure.empty_loops(sketch),
             structure.cycles(sketch),
