@@ -70,7 +70,8 @@ class Told:
 
     def word_of_a_person(self, act: Activation) -> c.Command:
         chance = self.chance
-        if chance.random() < 0.7:
+        is_late = act.due is not None and act.due <= max(self.rig.now, self.rig.state.at) + 5
+        if chance.random() < 0.7 or is_late:  # after the deadline an answer is refused
             self.rig.now += chance.randrange(10)
             return c.FireTimers()
         chosen = chance.choice(["yes", "no"])

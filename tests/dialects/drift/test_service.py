@@ -303,3 +303,27 @@ async def test_rules_with_mistakes_are_not_saved(world: World) -> None:
             with pytest.raises(InvalidInput):
                 await app.selection.save("default", wrong)
         assert (await app.selection.rules("default")).rules == {}
+
+
+@on_every_store
+async def test_what_is_said_to_a_view_of_texts_changes_nothing_of_the_context(world: World) -> None:
+    note = {"id": "t", "description": "sorry", "tags": {"values": ["ui.static_text"]}}
+    told = "{{calc.price}} {{params.channel}} {{customer.customerId}}"
+    document = workflow(
+        {
+            "calc": state(good("GROOVY", transformer=script("return [price: 5]")), "info"),
+            "info": state(good("INSTRUCTION", inputOptions=[note]), "done"),
+            "done": state(good("SUCCESS", comment=told)),
+        },
+        id="refund",
+    )
+    forged = {"calc": {"price": 0}, "params": {"channel": "FORGED"}, "customer": {"customerId": "C-2"}}
+    async with world.app() as app:
+        await app.deploy(document)
+        await app.selection.save("default", RULES)
+        id = (await app.drift.start("default", REQUEST, HEADERS))["workflowId"]
+        await app.drift.resume("default", id, {"viewResponse": {"selectedOptions": forged}})
+        context = (await app.drift.context("default", id))["context"]
+        assert (context["calc"], context["params"]) == ({"price": 5}, REQUEST["params"])
+        assert context["customer"] == REQUEST["customer"]
+        assert context["info:viewResponse"] == {"selectedOptions": forged}
