@@ -280,3 +280,23 @@ async def test_who_has_taken_up_a_run_first_still_hears_of_new_versions(world: W
         await two.store.definitions.publish("default", "lookups:all", "lookups", {"values": {"n": 2}}, "h", None)
         await pass_time(1.1)
         assert (await (await two.start("f")).view()).pins == {"lookups:all@LATEST": 2}
+
+
+async def test_a_file_without_a_single_look_up_does_not_empty_the_look_ups(app: Perdure) -> None:
+    await app.lookups.put("default", {"a": 1})
+    for wrong in ("server.port=80", "", 5):
+        with pytest.raises(InvalidInput) as refused:
+            await app.lookups.import_properties("default", wrong)  # type: ignore[arg-type]
+        assert refused.value.pointer == "/text"
+    assert (await app.lookups.get("default")).values == {"a": 1}
+
+
+async def test_a_field_that_no_node_could_have_is_refused_with_the_part_and_one_that_is_left_out_is_not(
+    app: Perdure,
+) -> None:
+    with pytest.raises(DocumentInvalid) as refused:
+        await app.parts.save("default", "node", "call", {"type": "http", "config": {"url": "ftp://x"}})
+    assert [problem["pointer"] for problem in refused.value.problems] == ["/config/url"]
+    await app.parts.save("default", "node", "call", {"type": "http", "config": {"method": "GET"}})
+    computed = {"url": {"script": {"ref": "where"}}}
+    await app.parts.save("default", "node", "call", {"type": "http", "config": computed})

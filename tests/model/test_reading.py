@@ -19,9 +19,10 @@ def nested(depth: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "code", "pointer"),
     [
-        (b"[" * 100_000, "TOO_DEEP", ""),
-        (b'{"a":' * 100_000, "TOO_DEEP", ""),
-        (nested(MAX_DEPTH + 1), "TOO_DEEP", ""),
+        (b"[" * 100_000, "TOO_DEEP", "/0" * MAX_DEPTH),
+        (b'{"a":' * 100_000, "TOO_DEEP", "/a" * MAX_DEPTH),
+        (nested(MAX_DEPTH + 1), "TOO_DEEP", "/a" * MAX_DEPTH),
+        (b'{"x,":["[",{},' + nested(MAX_DEPTH) + b"]}", "TOO_DEEP", "/x,/2" + "/a" * (MAX_DEPTH - 2)),
         (b" " * (MAX_BYTES + 1), "TOO_LARGE", ""),
         (b'{"id":"a","id":"b"}', "KEY_TWICE", "/id"),
         (b'{"nodes":[{"id":"a"},{"id":"b","config":{"x":1,"y":2,"x":1}}]}', "KEY_TWICE", "/nodes/1/config/x"),

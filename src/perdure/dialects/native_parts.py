@@ -24,7 +24,7 @@ from perdure.model.references import ALL_LOOKUPS, NODE, SCRIPT, Parts, Reference
 from perdure.model.times import Duration
 from perdure.programs.flow.checks.shape import problems_of, shown
 from perdure.programs.flow.fields import texts
-from perdure.programs.flow.nodetypes import Catalogue
+from perdure.programs.flow.nodetypes import Catalogue, NodeType
 
 LOOKUP_NAME = "_enum_store"
 _SCRIPT_KEYS = ("script", "source")
@@ -104,7 +104,7 @@ def _made_from(part: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 
 def part_problems(kind: str, document: Any, catalogue: Catalogue) -> list[Problem]:
     """A node definition may leave out what every node that uses it gives itself; so its configuration is checked with
-    the documents that use it."""
+    the documents that use it. Only a field that is given can be wrong by itself."""
     model = _MODELS[kind]
     try:
         model.model_validate(document, strict=True)
@@ -115,7 +115,9 @@ def part_problems(kind: str, document: Any, catalogue: Catalogue) -> list[Proble
         hint = f"; did you mean {meant!r}?" if meant else ""
         told = f"there is no node type {shown(document['type'])}{hint}"
         return [Problem("NODE_TYPE_UNKNOWN", "/type", told, expected=f"one of {', '.join(catalogue)}")]
-    if kind == SCRIPT and SCRIPT in catalogue:
+    if kind == NODE:
+        return list(_config_problems(document.get("config", {}), catalogue[document["type"]]))
+    if SCRIPT in catalogue:
         given = {"script": document["script"], "language": document.get("language", "python")}
         found = texts(catalogue[SCRIPT].config, given)
         return [
@@ -125,6 +127,25 @@ def part_problems(kind: str, document: Any, catalogue: Catalogue) -> list[Proble
             for problem in text.script.problems
         ]
     return []
+
+
+def _config_problems(config: dict[str, Any], type: NodeType) -> Iterator[Problem]:
+    """Of fields that are there. What they take from stored scripts is looked at when it is there, too."""
+    taken = {
+        key
+        for key in config
+        for _, value in objects_in({key: config[key]})
+        if any(reference_in(value.get(each), SCRIPT, "") is not None for each in _SCRIPT_KEYS)
+    }
+    fields = {f"/config{pointed('', key)}/" for key in config if key not in taken}
+    try:
+        type.config.model_validate(config)
+    except ValidationError as fault:
+        for problem in problems_of(fault, config, type.config, prefix="CONFIG", pointer="/config"):
+            if "/".join([*problem.pointer.split("/")[:3], ""]) in fields:
+                yield problem
+    except Exception:  # a type that somebody else wrote; with a document that uses the part it is told
+        return
 
 
 # -- looking through documents, of whatever dialect ------------------------------------------------

@@ -33,6 +33,8 @@ def parse_properties(text: str) -> dict[str, str]:
 
 def read_properties(text: str) -> Iterator[Property]:
     """In the order of the file, repeated keys too."""
+    if not isinstance(text, str):
+        raise InvalidInput("properties are text", pointer="/text", expected="the text of a .properties file")
     for number, line in _logical_lines(text.removeprefix("\ufeff")):
         key, rest = _split(line)
         yield Property(_unescaped(key, number), _unescaped(rest, number), number)

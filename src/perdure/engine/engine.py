@@ -152,8 +152,10 @@ class Engine:
         lookups: dict[str, Any] | None = None,
         limits: Limits | None = None,
         attributes: dict[str, Any] | None = None,
+        request: Json = None,
     ) -> Started:
-        """Like `start`, and says whether the run existed already."""
+        """Like `start`, and says whether the run existed already. Two starts with one key are the same if their
+        `request` is; without one, if definition, version, input and thread are."""
         return await self.runtime.starts.outside(
             namespace,
             definition,
@@ -165,6 +167,7 @@ class Engine:
             lookups=lookups,
             limits=limits,
             attributes=attributes,
+            request=request,
         )
 
     async def send(self, namespace: str, run: str, command: Command, *, request_id: str | None = None) -> Reply:

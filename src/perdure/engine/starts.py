@@ -52,6 +52,7 @@ class Starts:
         lookups: dict[str, Any] | None,
         limits: Limits | None,
         attributes: dict[str, Any] | None = None,
+        request: Json = None,
     ) -> Started:
         """Raises NotFound, InvalidInput, TooMuch, KeyReused, Busy."""
         runtime = self._runtime
@@ -60,7 +61,8 @@ class Starts:
         thread = purified_object(thread, "/thread")[0] if thread is not None else None
         lookups = purified_object(lookups, "/lookups")[0] if lookups is not None else None
         attributes = purified_object(attributes, "/attributes")[0] if attributes is not None else None
-        asked = content_hash([definition, version, input, thread]) if key is not None else None
+        same = [definition, version, input, thread] if request is None else request
+        asked = content_hash(same) if key is not None else None
         for _ in range(_TRIES):
             edition = runtime.library.find(namespace, definition, version)
             if edition is None:

@@ -20,6 +20,7 @@ LARGEST = 2**63 - 1
 """Integers that every store and every client's 64 bits can hold."""
 
 _TOKENS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]+|[\]}]+', re.DOTALL)
+_STEPS = re.compile(rb'(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+"?)(?P<colon>\s*:)?|(?P<sign>[\[\]{},])', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -36,7 +37,7 @@ def read_value(data: bytes, *, max_bytes: int = MAX_BYTES) -> tuple[Any, list[Pr
     if len(data) > max_bytes:
         return None, [Problem("TOO_LARGE", "", f"{len(data)} bytes", expected=f"at most {max_bytes} bytes")]
     if _depth(data) > MAX_DEPTH:
-        return None, [Problem("TOO_DEEP", "", f"nested deeper than {MAX_DEPTH} levels")]
+        return None, [Problem("TOO_DEEP", _deep_place(data), f"nested deeper than {MAX_DEPTH} levels")]
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -81,6 +82,31 @@ def _depth(data: bytes) -> int:
         elif first in b"]}":
             depth -= token.end() - token.start()
     return deepest
+
+
+def _deep_place(data: bytes) -> str:
+    """Where the first object or list stands that is nested too deeply."""
+    path: list[str | int] = []
+    for token in _STEPS.finditer(data):
+        text, is_key, sign = token["text"], token["colon"], token["sign"]
+        if sign in (b"[", b"{"):
+            if len(path) == MAX_DEPTH:
+                break
+            path.append(0 if sign == b"[" else "")
+        elif sign is not None and sign in b"]}":
+            del path[-1:]
+        elif path and sign == b"," and isinstance(path[-1], int):
+            path[-1] += 1
+        elif path and is_key and isinstance(path[-1], str):
+            path[-1] = _key(text)
+    return pointed("", *path)
+
+
+def _key(text: bytes) -> str:
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text.decode(errors="replace").strip('"')
 
 
 class _Refused:

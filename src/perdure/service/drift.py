@@ -91,7 +91,8 @@ class DriftService:
         chosen = await self._selection.resolved(namespace, chosen)
         input = {name: given[name] for name in _CARRIED if given.get(name) is not None}
         input |= {"params": params, "threadContext": thread}
-        run = await self._begun(namespace, chosen, given.get("workflowId"), input, thread)
+        asked = [given, thread.get("tenant")]  # not what rules, which change, have made of it
+        run = await self._begun(namespace, chosen, given.get("workflowId"), input, thread, asked)
         if wait is not None:
             await self._settled(namespace, run, wait)
         return _response(await self._told(namespace, run))
@@ -176,7 +177,13 @@ class DriftService:
         return head.run
 
     async def _begun(
-        self, namespace: str, chosen: Chosen, workflow: str | None, input: dict[str, Any], thread: dict[str, Any]
+        self,
+        namespace: str,
+        chosen: Chosen,
+        workflow: str | None,
+        input: dict[str, Any],
+        thread: dict[str, Any],
+        asked: Json,
     ) -> str:
         """An id that is made here is tried again where there happens to be one like it."""
         version: Any = None if chosen.version == "ACTIVE" else chosen.version
@@ -192,6 +199,7 @@ class DriftService:
                     thread=thread,
                     trigger="drift",
                     attributes=chosen.attributes(),
+                    request=asked,
                 )
             except KeyReused as reused:
                 if workflow is not None:

@@ -82,6 +82,13 @@ class LookupService:
         """From a file of Java properties: keys that begin with `prefix`, without it. Its `version` is the label."""
         found = parse_properties(text)
         values = {key.removeprefix(prefix): value for key, value in found.items() if key.startswith(prefix)}
+        if not values:  # more likely the wrong file than the wish to have no look-ups at all
+            raise InvalidInput(
+                f"none of the {len(found)} keys of the file begins with {prefix!r}",
+                pointer="/text",
+                expected=f"{prefix}some.key=value",
+                remedy="name the prefix that its keys have, or remove all look-ups with an empty set",
+            )
         return await self.put(namespace, values, label=found.get(LABEL))
 
 

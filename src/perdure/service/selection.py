@@ -9,8 +9,9 @@ provider outside is asked. Whatever goes wrong with an experiment, the control a
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,14 +20,17 @@ from perdure.dialects.properties import read_properties
 from perdure.errors import InvalidInput, NotFound
 from perdure.model.canonical import canonical
 from perdure.model.problems import pointed
-from perdure.model.values import Json, check_json, digest
+from perdure.model.values import Json, check_json, check_name, digest
 from perdure.ports.definitions import Definitions
+from perdure.service.parts import ID
 
 CONTROL, TREATMENT = "control", "treatment"
 PART, KIND = "selection:rules", "selection"
 PREFIX = "workflow."
 CUSTOMER = "customerId"
 _BUCKETS = 10_000
+_ADDRESS = re.compile(r"https?://[^\s/?#]+[^\s]*", re.IGNORECASE)
+T = TypeVar("T")
 _FIELDS = {
     "key": "key",
     "version": "version",
@@ -213,12 +217,27 @@ def _pivot(split: Split, params: Mapping[str, Any], customer: Mapping[str, Any] 
 def read_rules(document: Json) -> Rules:
     """Raises InvalidInput."""
     check_json(document)
-    try:
-        rules = msgspec.convert(document, Rules)
-    except msgspec.ValidationError as fault:
-        raise InvalidInput(f"these are no rules of selection: {fault}", expected="see Selection by issue") from None
+    by_issue = document.get("rules", {}) if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(by_issue, dict):
+        where = "" if not isinstance(document, dict) else "/rules"
+        raise InvalidInput("rules of selection are an object", pointer=where, expected="an object")
+    rest = _converted({**document, "rules": {}}, Rules, "")
+    rules = msgspec.structs.replace(
+        rest, rules={issue: _converted(raw, Rule, pointed("/rules", issue)) for issue, raw in by_issue.items()}
+    )
+    if rules.provider is not None and not _ADDRESS.fullmatch(rules.provider.endpoint):
+        told = "this is no address of a provider"
+        raise InvalidInput(told, pointer="/provider/endpoint", expected="http:// or https://, and a host")
     for issue, rule in rules.rules.items():
         split = rule.split
+        place = pointed("/rules", issue)
+        check_name(issue, place)
+        if not ID.fullmatch(rule.workflow):
+            told = f"{rule.workflow[:64]!r} is no id of a workflow"
+            raise InvalidInput(told, pointer=f"{place}/workflow", expected="letters, digits, dot, underscore, hyphen")
+        if split is not None:
+            check_name(split.experiment, f"{place}/split/experiment")
+            check_name(split.pivot, f"{place}/split/pivot")
         versions = {"version": rule.version}
         if split is not None:
             versions |= {"split/control": split.control or rule.version, "split/treatment": split.treatment}
@@ -234,6 +253,15 @@ def read_rules(document: Json) -> Rules:
                     expected="a number from 1, LATEST, ACTIVE or SNAPSHOT",
                 )
     return rules
+
+
+def _converted(value: Json, type: type[T], pointer: str) -> T:
+    try:
+        return msgspec.convert(value, type)
+    except msgspec.ValidationError as fault:
+        told, _, path = str(fault).partition(" - at `$")
+        place = pointer + path.rstrip("`").replace(".", "/")
+        raise InvalidInput(f"this is no rule: {told}", pointer=place, expected="see Selection by issue") from None
 
 
 def rules_in(text: str) -> dict[str, Rule]:

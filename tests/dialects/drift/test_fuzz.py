@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from perdure.dialects.drift import Drift
+from perdure.dialects.drift.dialect import definition_problems
 from perdure.errors import PerdureError
 from perdure.nodes.catalogue import CATALOGUE
 from tests.dialects.drift.documents import GOOD, Doc, good, script, state, static, workflow
@@ -18,7 +19,7 @@ ODD: list[Any] = [
     None, True, 0, -1, 1.5, 2**70, "", "a", "done", "${", "{{#x}}", "$.a[", "\u0000", "é" * 300, [], [None], {},
     {"type": "SCRIPT"}, {"type": "SCRIPT", "value": "return 1"}, {"type": "SCRIPT", "value": {"data": "def ("}},
     {"type": "STATIC", "value": {"type": "MAP", "data": "{"}}, {"type": [], "value": {}}, {"attribute": []}, [[[]]],
-    "LATEST", "HTTP", "BRANCH", "SUBWORKFLOW", "SCHEDULER_WAIT",
+    "LATEST", "HTTP", "BRANCH", "SUBWORKFLOW", "SCHEDULER_WAIT", ["x"], {"x": ["y"]},
 ]  # fmt: skip
 
 
@@ -48,6 +49,8 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def mutated(document: Doc, chance: random.Random) -> Doc:
     document = copy.deepcopy(document)
     for _ in range(chance.choice([1, 1, 2, 5])):
+        if not document:
+            break
         *way, last = chance.choice(places(document))
         holder: Any = document
         for key in way:
@@ -80,7 +83,7 @@ def test_mutated_documents_are_told_about_and_those_without_mistakes_compile(see
 def test_mutated_node_definitions_are_told_about(seed: int) -> None:
     chance = random.Random(seed)
     for type in GOOD:
-        for _ in range(12):
+        for _ in range(20):
             DRIFT.part_problems("node", mutated(good(type), chance), CATALOGUE)
 
 
@@ -93,3 +96,10 @@ def test_anything_is_a_document_to_be_looked_at(value: Any) -> None:
             DRIFT.semantic(document)
         except PerdureError:
             pytest.fail("it is asked of documents without mistakes only, and need not refuse")
+
+
+@pytest.mark.parametrize("target", [["x"], {"x": 1}, 5, [["x"]]])
+def test_a_choice_that_names_no_state_is_told_about(target: Any) -> None:
+    choices = [{"rule": script("return true"), "nextNode": target}]
+    told = definition_problems(good("BRANCH", choices=choices, defaultNode=target), CATALOGUE)
+    assert {"/choices/0/nextNode", "/defaultNode"} <= {problem.pointer for problem in told if problem.is_error}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from perdure.errors import InvalidInput, KeyReused, NotFound, TooSlow
-from perdure.service.selection import bucket, rules_in
+from perdure.service.selection import bucket, read_rules, rules_in
 from tests.dialects.drift.documents import Doc, good, script, state, workflow
 from tests.dialects.drift.servers import incidents
 from tests.fixtures.stage import Stage, on_stage
@@ -92,6 +92,48 @@ async def test_an_id_of_the_clients_own_names_one_run(world: World) -> None:
         assert "workflowId" in told["remedy"]
         await app.drift.terminate("default", "WF-mine", "enough")
         assert (await app.drift.state("default", "WF-mine"))["status"] == "TERMINATED"
+
+
+@on_every_store
+async def test_the_same_request_is_the_same_run_whatever_rules_say_meanwhile(world: World) -> None:
+    request = {**REQUEST, "workflowId": "WF-mine"}
+    split = {"experiment": "new", "percent": 0, "control": 1, "treatment": "LATEST"}
+    issue = next(iter(RULES["rules"]))
+    async with world.app() as app:
+        await app.deploy(REFUND)
+        await app.selection.save("default", {"rules": {issue: {"workflow": "refund", "split": split}}})
+        first = await app.drift.start("default", request, HEADERS)
+        await app.selection.save(
+            "default", {"rules": {issue: {"workflow": "refund", "split": {**split, "percent": 100}}}}
+        )
+        assert await app.drift.start("default", request, HEADERS) == first
+        assert await app.drift.start("default", request, {**HEADERS, "X_PERF_TEST": "true"}) == first
+        assert len(await app.list_runs(definition="refund")) == 1
+        with pytest.raises(KeyReused):
+            await app.drift.start("default", request, {**HEADERS, "X_TENANT_ID": "another"})
+
+
+_RULE = {"workflow": "refund"}
+WRONG_RULES = [
+    (5, ""),
+    ({"rules": []}, "/rules"),
+    ({"rules": {"": _RULE}}, "/rules/"),
+    ({"rules": {"a/b": 5}}, "/rules/a~1b"),
+    ({"rules": {"1": {"workflow": ""}}}, "/rules/1/workflow"),
+    ({"rules": {"1": {"workflow": "../../x"}}}, "/rules/1/workflow"),
+    ({"rules": {"1": {**_RULE, "version": [1]}}}, "/rules/1/version"),
+    ({"rules": {"1": {**_RULE, "split": {"experiment": ""}}}}, "/rules/1/split/experiment"),
+    ({"rules": {"1": {**_RULE, "split": {"experiment": "e", "percent": "x"}}}}, "/rules/1/split/percent"),
+    ({"provider": {"endpoint": "file:///etc/passwd"}}, "/provider/endpoint"),
+    ({"provider": {"endpoint": 5}}, "/provider/endpoint"),
+]
+
+
+@pytest.mark.parametrize(("rules", "pointer"), WRONG_RULES)
+def test_what_is_wrong_with_rules_is_told_at_its_place(rules: Any, pointer: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read_rules(rules)
+    assert refused.value.pointer == pointer
 
 
 @on_every_store

@@ -32,6 +32,8 @@ CONDITIONAL = {"id": "c", "type": "conditional", "config": {"condition": "data.x
         {"nodes": [START, CONDITIONAL, END], "edges": [edge("c", "e", label="True")]},
         {"nodes": [{**START, "config": {"triggerType": "cron"}}, END]},
         {"name": "Loops", "nodes": [START, {"id": "l", "type": "loop", "config": {"itemVariable": "x"}}, END]},
+        {"id": "x", "nodes": [START, END], "created_at": "2025-01-01T00:00:00Z", "is_active": True},
+        {"id": "x", "nodes": [START, END], "edges": [edge("s", "e")], "currentVersion": 3},
         {"name": "Wrapped", "definition": {"nodes": [START, END]}},
         {"nodes": [{"id": "x", "type": "no-such-type", "data": {}}]},
     ],

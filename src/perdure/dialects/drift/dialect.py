@@ -113,8 +113,8 @@ def definition_problems(definition: Any, catalogue: Catalogue) -> list[Problem]:
         return early
     problems = list(node_definitions.problems_of(definition))
     state = {"nodeDefinition": definition, "end": True}
-    others = {way.target: {"type": words.SUBWORKFLOW} for way in State("", {"nodeDefinition": definition}).ways()}
-    states = {str(key): other for key, other in others.items()} | {"": state}
+    ways = State("", {"nodeDefinition": definition}).ways()
+    states = {way.target: {"type": words.SUBWORKFLOW} for way in ways if isinstance(way.target, str)} | {"": state}
     home = pointed("/states", "", "nodeDefinition")
     problems += [
         msgspec.structs.replace(problem, pointer=problem.pointer.removeprefix(home))

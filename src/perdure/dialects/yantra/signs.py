@@ -2,7 +2,8 @@
 
 A document that says its `kind` is believed. Otherwise what only ours has (a node's `parent`, an edge's `outcome`,
 `settings` …) makes it ours, and what only Yantra's has (a node's `data`, an edge's handles or `condition`, edges of a
-conditional that are told apart by their labels, a loop whose body is nowhere said) makes it Yantra's. A graph without
+conditional that are told apart by their labels, a loop whose body is nowhere said, what its API
+gives along with a graph) makes it Yantra's. A graph without
 either is taken for Yantra's if all its nodes have a place in a picture and it has no id, as Yantra's files are.
 """
 
@@ -28,6 +29,8 @@ _OUR_CONFIGS = frozenset(
         "need", "enough", "array_path", "output", "terminate", "milliseconds", "until", "language", "source",
     }
 )  # fmt: skip
+_THEIR_ROWS = frozenset({"created_at", "updated_at", "is_active", "currentVersion"})
+"""What the original's API gives along with a graph."""
 _THEIR_START = frozenset({"triggerType", "cronSchedule", "webhookPath", "webhookRequireAuth"})
 
 
@@ -39,6 +42,8 @@ def is_yantra(document: dict[str, Any]) -> bool:
     edges = [each for each in _list(graph.get("edges")) if isinstance(each, dict)]
     if not nodes or _is_ours(document, nodes, edges):
         return False
+    if _THEIR_ROWS & document.keys():
+        return True
     return graph is not document or _is_theirs(nodes, edges) or _looks_theirs(document, nodes)
 
 
