@@ -5,7 +5,7 @@ Codes are stable; people look them up and programs compare them. A `warning` doe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -46,6 +46,14 @@ def pointed(pointer: str, *steps: str | int) -> str:
     for step in steps:
         pointer += f"/{str(step).replace('~', '~0').replace('/', '~1')}"
     return pointer
+
+
+def ways_to(pointer: str) -> Iterator[str]:
+    """The place and those around it, from the inside out."""
+    yield pointer
+    while pointer:
+        pointer = pointer.rpartition("/")[0]
+        yield pointer
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -7,7 +7,7 @@ reference to it, and by name.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from perdure.dialects.dialect import Dialect
 from perdure.engine.linking import missing
 from perdure.engine.offloop import off_loop
 from perdure.errors import DocumentInvalid
-from perdure.model.problems import Problem, told
+from perdure.model.problems import Problem, told, ways_to
 from perdure.model.references import LOOKUPS, Reference
 from perdure.model.values import Json
 from perdure.ports.definitions import Definitions, Linked
@@ -51,8 +51,10 @@ async def problems_with_parts(
         return [Problem("PART_DEPTH", place, circle, expected=f"at most {_DEEPEST}")]
     found = await off_loop(linked, dialect.validate, linked, catalogue)
     if absent:  # what is missing where it should have been is no mistake of its own
-        found = [each for each in found if not _is_under(each.pointer, [problem.pointer for problem in absent])]
-    return told([*absent, *(_told(each, document, linked, used) for each in found)])
+        homes = {_home(problem.pointer) for problem in absent}
+        found = [each for each in found if homes.isdisjoint(ways_to(each.pointer))]
+    used_at = {_home(each.pointer): each for each in sorted(used, key=lambda each: len(each.pointer))}
+    return told([*absent, *(_told(each, document, linked, used_at) for each in found)])
 
 
 def problems_alone(dialect: Dialect, document: Any, catalogue: Catalogue) -> list[Problem]:
@@ -61,7 +63,8 @@ def problems_alone(dialect: Dialect, document: Any, catalogue: Catalogue) -> lis
     wanted = _parts(dialect, document)
     if not wanted:
         return told(found)
-    found = [each for each in found if not _is_under(each.pointer, [reference.pointer for reference in wanted])]
+    homes = {_home(reference.pointer) for reference in wanted}
+    found = [each for each in found if homes.isdisjoint(ways_to(each.pointer))]
     open_ones = [
         Problem(
             "PART_NOT_CHECKED", each.pointer, f"{each} is stored apart, and is not looked at here", severity="warning"
@@ -107,11 +110,10 @@ def _unknown(namespace: str, reference: Reference, document: Any) -> Problem:
     return Problem("PART_UNKNOWN", _nearest_place(document, reference.pointer), fault.message, remedy=fault.remedy)
 
 
-def _told(problem: Problem, document: Any, linked: Any, used: Sequence[Reference]) -> Problem:
-    to_blame = [each for each in used if _is_under(problem.pointer, [each.pointer])]
-    if not to_blame:
+def _told(problem: Problem, document: Any, linked: Any, used_at: Mapping[str, Reference]) -> Problem:
+    part = next((used_at[place] for place in ways_to(problem.pointer) if place in used_at), None)
+    if part is None:
         return problem
-    part = max(to_blame, key=lambda each: len(each.pointer))
     written = _value_at(document, problem.pointer)
     if written is not _NOWHERE and written == _value_at(linked, problem.pointer):
         return problem
@@ -119,9 +121,9 @@ def _told(problem: Problem, document: Any, linked: Any, used: Sequence[Reference
     return msgspec.structs.replace(problem, pointer=place, message=f"{problem.message} (in {part})")
 
 
-def _is_under(pointer: str, references: Sequence[str]) -> bool:
-    """Whether it is about an object that is made from one of these parts."""
-    return any(f"{pointer}/".startswith(f"{each.rpartition('/')[0]}/") for each in references)
+def _home(reference: str) -> str:
+    """The object that is made from the part to which this refers."""
+    return reference.rpartition("/")[0]
 
 
 def _value_at(document: Any, pointer: str) -> Any:

@@ -15,7 +15,7 @@ from perdure.dialects.drift.translation import Translated
 from perdure.dialects.native_parts import reads_lookups
 from perdure.errors import InvalidInput
 from perdure.model.documents import FlowDocument
-from perdure.model.problems import Problem, in_order, pointed
+from perdure.model.problems import Problem, in_order, pointed, ways_to
 from perdure.model.references import ALL_LOOKUPS, NODE, SCRIPT, Parts, Reference
 from perdure.model.values import Json, check_json
 from perdure.programs.flow.graph import Graph, compile_flow
@@ -138,7 +138,7 @@ def _of_flow(sheet: Sheet, catalogue: Catalogue, told: list[Problem], below: str
     translated = Translated(sheet)
     document = translated.document()
     places = {problem.pointer for problem in told if problem.is_error}
-    around = {place for each in places for place in _ways_to(each)}
+    around = {place for each in places for place in ways_to(each)}
     for problem in validate_flow({"nodes": document["nodes"], "settings": {"missing": "lenient"}}, catalogue)[1]:
         steps = problem.pointer.split("/")
         if len(steps) < 4 or steps[3] != "config" or problem.code in _NOT_HERE:
@@ -146,19 +146,11 @@ def _of_flow(sheet: Sheet, catalogue: Catalogue, told: list[Problem], below: str
         origin = translated.origin(problem.pointer)
         if origin is None or not origin.startswith(below):
             continue
-        if origin in around or not places.isdisjoint(_ways_to(origin)):
+        if origin in around or not places.isdisjoint(ways_to(origin)):
             continue  # told of this place, of one inside it or of one around it
         state = sheet.states[translated.keys[document["nodes"][int(steps[2])]["id"]]]
         message = problem.message if state.linked is None else f"in {state.linked}: {problem.message}"
         yield msgspec.structs.replace(problem, pointer=origin, message=message)
-
-
-def _ways_to(place: str) -> Iterator[str]:
-    """The place, and those around it."""
-    yield place
-    while place:
-        place = place.rpartition("/")[0]
-        yield place
 
 
 def _references(state: State) -> Iterator[Reference]:
