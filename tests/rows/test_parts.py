@@ -214,7 +214,9 @@ async def test_a_missing_part_is_named_when_the_document_is_saved(world: World) 
 @on_every_store
 async def test_a_document_that_breaks_because_of_a_part_says_which(world: World) -> None:
     async with world.app() as app:
-        await app.parts.deploy("default", "node", "shaky", {"type": "sleep", "config": {"duration": "5 parsecs"}})
+        await app.parts.deploy(
+            "default", "node", "shaky", {"type": "sleep", "config": {"duration": "${nodes.gone.output}"}}
+        )
         bad = flow("f", {"id": "nap", "use": {"ref": "shaky"}}, node("end", "end"))
         with pytest.raises(DocumentInvalid) as caught:
             await app.deploy(bad)
@@ -239,7 +241,7 @@ async def test_a_part_that_does_not_fit_any_more_stops_starts_and_leaves_runs_al
         await app.parts.deploy("default", "node", "p", greeting("fine"))
         await app.deploy(document)
         run = await app.start("f")
-        await app.parts.save("default", "node", "p", {"type": "sleep", "config": {"duration": "never"}})
+        await app.parts.save("default", "node", "p", {"type": "sleep", "config": {}})
         await app.parts.publish("default", "node", "p")
         with pytest.raises(DocumentInvalid) as caught:
             await app.start("f")
