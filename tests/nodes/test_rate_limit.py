@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from perdure.errors import RunEnded
 from perdure.model.events import ActivationCompleted
-from perdure.nodes.rate_limit import Limit
+from perdure.model.values import digest
+from perdure.nodes.rate_limit import Limit, lasts
 from tests.rows.worlds import World, on_every_store
 
 SECOND = 1_000_000
@@ -74,6 +75,41 @@ def test_a_quiet_time_fills_the_burst_again_and_no_more() -> None:
         assert limit.place(full, now, 0)[1] is None
 
 
+@given(st.lists(st.tuples(limits, st.one_of(st.just(0), st.integers(0, 60 * SECOND))), max_size=40))
+@settings(max_examples=300, deadline=None)
+def test_limits_of_several_rates_share_a_key_and_each_of_them_holds(comers: list[tuple[Limit, int]]) -> None:
+    """Whoever comes waits for the places that others have taken, and for nothing else."""
+    full: int | None = None
+    now = 1_800_000_000 * SECOND
+    taken = 0
+    passed: dict[Limit, list[int]] = {}
+    for limit, gap in comers:
+        now, taken = now + gap, max(0, taken - gap)
+        at, full = limit.place(full, now, None)
+        assert full is not None
+        assert at - now <= taken
+        taken += -(-limit.period // limit.rate) + 1  # a turn begins at a whole microsecond
+        assert lasts(full, now) <= taken
+        passed.setdefault(limit, []).append(at)
+    for limit, moments in passed.items():
+        assert most_in_any_window(limit, sorted(moments))
+
+
+@given(limits, st.lists(limits, max_size=20), gaps)
+@settings(max_examples=200, deadline=None)
+def test_after_a_change_the_new_limit_holds(limit: Limit, before: list[Limit], gaps: list[int]) -> None:
+    full: int | None = None
+    now = 1_800_000_000 * SECOND
+    for old in before:
+        _, full = old.place(full, now, None)
+    passed = []
+    for later in accumulate(gaps, initial=now):
+        at, full = limit.place(full, later, None)
+        passed.append(at)
+    assert passed == sorted(passed)
+    assert most_in_any_window(limit, passed)
+
+
 def document(config: Any, **edges: Any) -> dict[str, Any]:
     nodes = [{"id": "start", "type": "start"}, {"id": "limit", "type": "rate-limit", "config": config}]
     lines = [{"source": "start", "target": "limit"}]
@@ -94,6 +130,30 @@ async def test_who_comes_too_early_waits_its_turn_and_holds_nothing(world: World
             history = await run.history()
             ends.append(next(each.at for each in history if isinstance(each.event, ActivationCompleted)))
         assert max(end - min(ends) for end in ends) >= 4 * SECOND - 1000
+
+
+@on_every_store
+async def test_a_new_version_with_another_rate_waits_for_no_more_than_was_taken(world: World) -> None:
+    async with world.app() as app:
+        begun = world.clock.now()
+        for rate in (10, 5, 10, 1, 1000):
+            await app.deploy(document({"key": "crm", "rate": rate, "period": "1s"}), id="flow")
+            await (await app.start("flow")).result()
+        await app.deploy(document({"key": "crm", "rate": "${input.rate}", "period": "1s"}), id="other")
+        for rate in (7, 100, 1):
+            await (await app.start("other", {"rate": rate})).result()
+        assert world.clock.now() - begun < 4 * SECOND
+
+
+@on_every_store
+async def test_what_an_earlier_release_has_counted_is_forgotten(world: World) -> None:
+    async with world.app() as app:
+        old = b"%d" % (world.clock.now() * 10)
+        await app.store.cells.put("default", f"rate:{digest(b'crm')}", old, ttl=3600 * SECOND)
+        await app.deploy(document({"key": "crm", "rate": 5, "period": "1s"}), id="flow")
+        begun = world.clock.now()
+        await (await app.start("flow")).result()
+        assert world.clock.now() - begun < SECOND
 
 
 @on_every_store
