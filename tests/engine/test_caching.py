@@ -14,8 +14,20 @@ from perdure.ports.cells import LARGEST
 from perdure.stores.memory import MemoryStore
 from perdure.testing.contracts import ManualClock
 from perdure.testing.faults import FaultyStore
+from perdure.testing.simloop import pass_time
+from tests.rows.worlds import World as Shared
+from tests.rows.worlds import on_every_store
 
 SECOND = 1_000_000
+
+
+def step(name: str, **node: Any) -> dict[str, Any]:
+    """A flow of one step whose answer is kept."""
+    nodes = [
+        {"id": "start", "type": "start"},
+        {"id": "n", "type": "python", "config": {"step": name}, "cache": {"ttl": "10m"}, **node},
+    ]
+    return {"nodes": nodes, "edges": [{"source": "start", "target": "n"}]}
 
 
 class World:
@@ -35,9 +47,9 @@ class World:
         ]
         await self.app.deploy({"nodes": nodes, "edges": [{"source": "start", "target": "n"}]}, id=id)
 
-    async def ask(self, x: Any, id: str = "flow", **more: Any) -> tuple[Any, bool]:
+    async def ask(self, x: Any, id: str = "flow", thread: Any = None, **more: Any) -> tuple[Any, bool]:
         """The answer, and whether it was an old one."""
-        run = await self.app.start(id, {"x": x, **more})
+        run = await self.app.start(id, {"x": x, **more}, thread=thread)
         output = await run.result()
         (done,) = [each.event for each in await run.history() if isinstance(each.event, ActivationCompleted)]
         return output, done.cached
@@ -58,6 +70,14 @@ async def world() -> AsyncIterator[World]:
                 return "y" * LARGEST
             return Result({"x": x, "call": world.calls}, vars={"seen": x})
 
+        @app.step()
+        async def pair(x: Any, y: Any = None) -> Any:
+            return [x, y]
+
+        @app.step()
+        async def tenant(ctx: Any) -> Any:
+            return ctx.thread["tenant"]
+
         yield world
 
 
@@ -75,6 +95,27 @@ async def test_a_key_says_what_the_same_is(world: World) -> None:
     assert (await world.ask(1, customer="a"))[1] is False
     assert await world.ask(2, customer="a") == ({"x": 1, "call": 1}, True)
     assert (await world.ask(1, customer="b"))[1] is False
+
+
+async def test_a_key_does_not_make_the_same_of_two_configurations(world: World) -> None:
+    """It stands in the place of what is put in, not of what is written."""
+    for shared in (False, True):
+        cache = {"ttl": "10m", "key": "${input.customer}", "shared": shared}
+        asked = []
+        for more in ({}, {"y": 1}, {"y": 2}, {}):
+            await world.deploy(cache, config={"step": "pair", "arguments": {"x": "${input.x}", **more}})
+            asked.append(await world.ask(1, customer="a"))
+        assert [cached for _, cached in asked] == [False, False, False, True]
+
+
+async def test_a_step_is_executed_again_for_another_thread_context(world: World) -> None:
+    await world.deploy({"ttl": "10m"}, config={"step": "tenant"})
+    found = [await world.ask(1, thread={"tenant": tenant}) for tenant in ("a", "b", "a")]
+    assert found == [("a", False), ("b", False), ("a", True)]
+    await world.deploy({"ttl": "10m", "key": "all"}, config={"step": "tenant"})
+    perf = {"tenant": "c", "perfFlag": "true"}
+    found = [await world.ask(1, thread=each) for each in ({"tenant": "a"}, {"tenant": "b"}, perf)]
+    assert found == [("a", False), ("a", True), ("c", False)]
 
 
 async def test_definitions_do_not_share_answers_unless_they_say_so(world: World) -> None:
@@ -119,6 +160,76 @@ async def test_if_the_one_that_is_executed_fails_the_next_tries(world: World) ->
     results = await asyncio.gather(*(world.ask("bad") for _ in range(5)), return_exceptions=True)
     assert all(isinstance(each, Exception) for each in results)
     assert world.calls == 5
+
+
+@on_every_store
+async def test_if_it_fails_the_others_go_on_side_by_side_and_with_their_whole_time(world: Shared) -> None:
+    begun: list[int] = []
+
+    async def failing() -> None:
+        begun.append(world.clock.now())
+        await asyncio.sleep(4)
+        raise ActivationError("BAD", "no answer")
+
+    async with world.app(failing) as app:
+        await app.deploy(step("failing", timeout="5s"), id="flow")
+        at = world.clock.now()
+        results = await asyncio.gather(*[(await app.start("flow")).result() for _ in range(6)], return_exceptions=True)
+        assert ["no answer" in str(each) for each in results] == [True] * 6
+        assert len(begun) == 6
+        assert world.clock.now() - at < 9 * SECOND
+        assert begun[-1] - at < 5 * SECOND
+
+
+@on_every_store
+async def test_nobody_waits_longer_than_its_own_time_for_one_that_has_more(world: Shared) -> None:
+    calls: list[str] = []
+
+    async def stuck(ctx: Any) -> str:
+        calls.append(ctx.run_id)
+        if len(calls) == 1:
+            await asyncio.sleep(600)
+        return "done"
+
+    async with world.app(stuck) as app:
+        await app.deploy(step("stuck"), id="flow")
+        first = await app.start("flow")
+        await pass_time(1)
+        await app.deploy(step("stuck", timeout="5s"), id="flow")
+        at = world.clock.now()
+        assert await (await app.start("flow")).result() == "done"
+        assert world.clock.now() - at < 6 * SECOND
+        assert len(calls) == 2
+        assert await first.result() == "done"
+
+
+@on_every_store
+async def test_an_attempt_that_waited_still_has_an_end(world: Shared) -> None:
+    async def endless(ctx: Any) -> None:
+        await asyncio.sleep(3600)
+
+    async with world.app(endless) as app:
+        await app.deploy(step("endless", timeout="5s"), id="flow")
+        at = world.clock.now()
+        results = await asyncio.gather(*[(await app.start("flow")).result() for _ in range(3)], return_exceptions=True)
+        assert ["TIMEOUT" in str(each.details) for each in results] == [True] * 3
+        assert world.clock.now() - at < 11 * SECOND
+
+
+@on_every_store
+async def test_who_waits_can_be_cancelled(world: Shared) -> None:
+    async def slow(ctx: Any) -> str:
+        await asyncio.sleep(60)
+        return "done"
+
+    async with world.app(slow) as app:
+        await app.deploy(step("slow", timeout="90s"), id="flow")
+        first, second = await app.start("flow"), await app.start("flow")
+        await pass_time(1)
+        await second.cancel()
+        await pass_time(10)
+        assert (await second.status()).name == "CANCELLED"
+        assert await first.result() == "done"
 
 
 async def test_blocking_steps_are_kept_too(world: World) -> None:

@@ -54,6 +54,7 @@ class Execution:
         "spec",
         "started",
         "task",
+        "timeout",
         "timer",
         "type",
         "unheard",
@@ -74,6 +75,8 @@ class Execution:
         self.type = type
         self.task: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
+        self.timeout: float | None = None
+        """Seconds that it may take."""
         self.begun = False
         self.kept: Kept | None = None
         self.in_thread = False
@@ -234,11 +237,16 @@ class HandlerRunner:
         runtime = self._runtime
         self._live[execution] = None
         execution.owned.running[execution.id] = execution
-        if timeout is not None:
-            execution.timer = runtime.loop.call_later(timeout / 1_000_000, self._expire, execution)
+        execution.timeout = timeout / 1_000_000 if timeout is not None else None
+        self.set_timer(execution)
         if runtime.observer is not None:
             execution.started = runtime.loop.time()
             runtime.observer.handler_started(execution.owned.namespace, execution.type)
+
+    def set_timer(self, execution: Execution) -> None:
+        """From now on it may take as long as it says."""
+        if execution.timeout is not None:
+            execution.timer = self._runtime.loop.call_later(execution.timeout, self._expire, execution)
 
     def _admit_next(self, queue: deque[tuple[OwnedRun, int]]) -> None:
         while queue and (self._slots if queue is self._queue else self._threads):

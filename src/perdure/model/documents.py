@@ -74,7 +74,8 @@ class CacheDoc(Part):
         None,
         min_length=1,
         max_length=8192,
-        description="A template; each value of it is a question of its own. Without it, each input and configuration.",
+        description="A template; each value of it is a question of its own, whatever the input. "
+        "Without it, each input is one.",
     )
     shared: bool = Field(False, description="Answers are kept for all definitions of the namespace.")
 

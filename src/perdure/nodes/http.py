@@ -24,7 +24,15 @@ from perdure.model.values import Json, decode_json, encode_json
 from perdure.nodes.calling import paging
 from perdure.nodes.calling.auth import authorized
 from perdure.nodes.calling.config import RESPONSE_NAMES, HttpConfig
-from perdure.nodes.calling.requests import UNSAFE, body_of, has_header, header_list, thread_headers, with_query
+from perdure.nodes.calling.requests import (
+    UNSAFE,
+    body_of,
+    forwarded,
+    has_header,
+    header_list,
+    thread_headers,
+    with_query,
+)
 from perdure.nodes.calling.responses import is_expected, shown, status_failure, told, value_of
 from perdure.nodes.config import expression, template
 from perdure.nodes.outgoing.calls import Answer, Call
@@ -262,6 +270,7 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     reads=reads,
+    looks_at=lambda prepared: forwarded(prepared.config.forward_thread).values(),
     retry=retry,
     group="Messages",
     icon="globe",

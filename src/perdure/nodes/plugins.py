@@ -132,6 +132,7 @@ def node(  # noqa: PLR0913 — each is a word about the type
             prepare=prepare,
             plan=plan,
             outcomes=lambda given: tuple(declared(given)),
+            looks_at=lambda prepared: None,
             default_retry_attempts=retry_attempts,
             examples=tuple(dict(each) for each in examples),
             group=group,

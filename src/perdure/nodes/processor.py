@@ -167,6 +167,7 @@ TYPE = NodeType(
     plan=plan,
     outcomes=outcomes,
     reads=lambda prepared: _WHOLE,
+    looks_at=lambda prepared: None,
     group="Drift",
     icon="cog",
     examples=({"processor": "check_stock", "params": {"sku": "${data.sku}"}},),

@@ -79,6 +79,7 @@ TYPE = NodeType(
     prepare=prepare,
     plan=plan,
     outcomes=lambda config: tuple(config.outcomes) or (ANY_OUTCOME,),
+    looks_at=lambda prepared: None,
     group="Code",
     icon="code",
     examples=({"step": "charge", "arguments": {"amount": "${data.total}"}},),

@@ -58,12 +58,16 @@ def header_list(headers: Any) -> list[tuple[str, str]]:
     return found
 
 
+def forwarded(wanted: list[str] | dict[str, str]) -> dict[str, str]:
+    """Header to name in the thread context."""
+    return wanted if isinstance(wanted, dict) else {name: name for name in wanted}
+
+
 def thread_headers(thread: Mapping[str, Any] | None, wanted: list[str] | dict[str, str]) -> Iterator[tuple[str, str]]:
     """What is asked for, and the marks of a performance test where the run is one."""
     if not thread:
         return
-    pairs = wanted.items() if isinstance(wanted, dict) else [(name, name) for name in wanted]
-    for header, name in pairs:
+    for header, name in forwarded(wanted).items():
         value = thread.get(name)
         if value is not None and not isinstance(value, dict | list):
             yield header, _written(value)

@@ -221,6 +221,9 @@ class NodeType(msgspec.Struct, frozen=True, kw_only=True):
     (`ctx.bindings`). They are looked up when an attempt begins, and not recorded: all that they are made of is."""
     aside: frozenset[str] = frozenset()
     """Fields of its resolved configuration that differ from time to time although the same is asked (`cache`)."""
+    looks_at: Callable[[Any], Collection[str] | None] | None = None
+    """Prepared configuration -> the names of the thread context that its handler reads by itself (`ctx.thread`); None
+    for any. An answer that is kept is given only to those in whose thread context these have the same values."""
     is_start: bool = False
     is_end: bool = False
     asks: bool = False

@@ -380,7 +380,7 @@ class FlowProgram:
         if node.cache is not None and not activation.detached:
             scope = state.body.scopes[activation.scope]
             env = environment(self.graph, state, scope, activation.input, node.cache.reads, node)
-            work = msgspec.structs.replace(work, kept=kept(node.cache, state, activation, work, env))
+            work = msgspec.structs.replace(work, kept=kept(node, state, activation, work, env))
         return work
 
     def retry_policy(self, state: RunState, activation: Activation) -> Retry:
