@@ -168,7 +168,7 @@ async def test_if_it_fails_the_others_go_on_side_by_side_and_with_their_whole_ti
 
     async def failing() -> None:
         begun.append(world.clock.now())
-        await asyncio.sleep(4)
+        await pass_time(4)
         raise ActivationError("BAD", "no answer")
 
     async with world.app(failing) as app:
@@ -188,7 +188,7 @@ async def test_nobody_waits_longer_than_its_own_time_for_one_that_has_more(world
     async def stuck(ctx: Any) -> str:
         calls.append(ctx.run_id)
         if len(calls) == 1:
-            await asyncio.sleep(600)
+            await pass_time(600)
         return "done"
 
     async with world.app(stuck) as app:
@@ -206,7 +206,7 @@ async def test_nobody_waits_longer_than_its_own_time_for_one_that_has_more(world
 @on_every_store
 async def test_an_attempt_that_waited_still_has_an_end(world: Shared) -> None:
     async def endless(ctx: Any) -> None:
-        await asyncio.sleep(3600)
+        await pass_time(3600)
 
     async with world.app(endless) as app:
         await app.deploy(step("endless", timeout="5s"), id="flow")
@@ -219,7 +219,7 @@ async def test_an_attempt_that_waited_still_has_an_end(world: Shared) -> None:
 @on_every_store
 async def test_who_waits_can_be_cancelled(world: Shared) -> None:
     async def slow(ctx: Any) -> str:
-        await asyncio.sleep(60)
+        await pass_time(60)
         return "done"
 
     async with world.app(slow) as app:
