@@ -9,13 +9,14 @@ import re
 from email.header import decode_header, make_header
 from email.parser import BytesParser
 from email.policy import compat32
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from perdure.errors import RunEnded
 from perdure.model import events as e
-from tests.fixtures.mailserver import PASSWORD, USER, MailServer
+from tests.fixtures.mailserver import PASSWORD, USER, MailServer, make_certificate, running_mail_server
 from tests.fixtures.moments import until
 from tests.nodes.mail.letterbox import MAIL, begin, document, failing, office, send
 
@@ -360,6 +361,15 @@ async def test_tls_and_login(tls_mail_server: MailServer) -> None:
     async with office(tls_mail_server) as app:
         await send(app, {})
     [mail] = tls_mail_server.mails()
+    assert (mail.tls, mail.login) == (True, USER)
+
+
+async def test_tls_from_the_first_byte(tmp_path: Path) -> None:
+    cert, key = make_certificate(tmp_path)
+    with running_mail_server(cert=cert, key=key, implicit=True) as server:
+        async with office(server) as app:
+            await send(app, {})
+        [mail] = server.mails()
     assert (mail.tls, mail.login) == (True, USER)
 
 
